@@ -1,0 +1,113 @@
+"""Bounds of physical operators: the interval of every exact column, and an upper bound of rows.
+
+The planner uses them to fix encodings when stages are cut, and the executor uses the very same functions to choose the
+arithmetic inside a stage, so both always agree. A bound holds for all rows of all tasks together.
+"""
+
+from __future__ import annotations
+
+from planner.analysis.intervals import Bounds, Interval, checked_interval, type_interval
+from planner.dtypes import is_exact
+from planner.expr.nodes import AggregateCall
+from planner.logical.nodes import JoinKind
+from planner.physical.nodes import (
+    AggregateExec,
+    ExchangePlan,
+    ExchangeSource,
+    JoinExec,
+    LimitExec,
+    PhysicalPlan,
+    ProjectExec,
+    TableScan,
+    TopNExec,
+    ValuesScan,
+)
+
+ROW_LIMIT = 2**62
+"""No operator of any query handles more rows than this."""
+
+
+class BoundsAnalysis:
+    """Bounds of the operators of one plan, computed once per node object."""
+
+    def __init__(self) -> None:
+        self._columns: dict[int, tuple[PhysicalPlan, dict[int, Interval]]] = {}
+        self._rows: dict[int, tuple[PhysicalPlan, int]] = {}
+
+    def columns(self, plan: PhysicalPlan) -> dict[int, Interval]:
+        """Interval by column id for the exact output columns of `plan`; what is absent is bound by its type alone."""
+        for current in self._pending(plan, self._columns):
+            self._columns[id(current)] = (current, self._derive(current))
+        return self._columns[id(plan)][1]
+
+    def rows(self, plan: PhysicalPlan) -> int:
+        """An upper bound of the number of rows of `plan` over all tasks."""
+        for current in self._pending(plan, self._rows):
+            self._rows[id(current)] = (current, min(ROW_LIMIT, self._derive_rows(current)))
+        return self._rows[id(plan)][1]
+
+    @staticmethod
+    def _pending(plan: PhysicalPlan, known: dict[int, tuple[PhysicalPlan, object]] | dict) -> list[PhysicalPlan]:  # type: ignore[type-arg]
+        """The operators that are not known yet, inputs first."""
+        order: list[PhysicalPlan] = []
+        stack = [plan]
+        while stack:
+            current = stack.pop()
+            if id(current) not in known:
+                order.append(current)
+                stack.extend(current.inputs)
+        return order[::-1]
+
+    def _derive(self, plan: PhysicalPlan) -> dict[int, Interval]:
+        if isinstance(plan, (TableScan, ExchangeSource)):
+            return dict(plan.claims if isinstance(plan, TableScan) else plan.bounds)
+        if isinstance(plan, ValuesScan):
+            return {}
+        inputs: dict[int, Interval] = {}
+        for child in plan.inputs:
+            inputs |= self.columns(child)
+        if isinstance(plan, ProjectExec):
+            return _known((assign.column.id, checked_interval(assign.expr, inputs)) for assign in plan.assigns)
+        if isinstance(plan, AggregateExec):
+            rows = self.rows(plan.input)
+            keys = {key.id: inputs[key.id] for key in plan.keys if key.id in inputs}
+            calls = ((assign.column.id, aggregate_interval(assign.expr, inputs, rows)) for assign in plan.aggregates)  # type: ignore[arg-type]
+            return keys | _known(calls)
+        return inputs
+
+    def _derive_rows(self, plan: PhysicalPlan) -> int:
+        if isinstance(plan, (TableScan, ExchangeSource)):
+            return plan.row_bound
+        if isinstance(plan, ValuesScan):
+            return len(plan.rows)
+        if isinstance(plan, (LimitExec, TopNExec)):
+            # Every task may deliver `limit` rows, so before a gather the limit bounds nothing over all tasks.
+            return self.rows(plan.input)
+        if isinstance(plan, AggregateExec):
+            return max(1, self.rows(plan.input)) if plan.keys else ROW_LIMIT
+        if isinstance(plan, ExchangePlan):
+            return self.rows(plan.input)
+        if isinstance(plan, JoinExec):
+            left, right = self.rows(plan.left), self.rows(plan.right)
+            if plan.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE):
+                return left
+            return left * max(1, right) + (right if plan.kind is JoinKind.FULL else 0)
+        return self.rows(plan.inputs[0])
+
+
+def aggregate_interval(call: AggregateCall, inputs: Bounds, rows: int) -> Interval | None:
+    """The interval of an aggregate's result over any subset of `rows` rows whose columns lie in `inputs`."""
+    if not is_exact(call.dtype):
+        return None
+    if call.function in ("count", "count_star"):
+        return Interval(0, max(rows, 1))
+    argument = checked_interval(call.arguments[0], inputs)
+    if argument is None:
+        return type_interval(call.dtype)
+    if call.function in ("sum", "sum_counts"):
+        return Interval(min(0, argument.low * rows), max(0, argument.high * rows))
+    return argument
+
+
+def _known(pairs) -> dict[int, Interval]:  # type: ignore[no-untyped-def]
+    return {key: interval for key, interval in pairs if interval is not None}

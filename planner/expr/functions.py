@@ -1,0 +1,87 @@
+"""The table of scalar functions and aggregates: what every layer needs to know of each by its name.
+
+The binder gives argument and result types (`planner.sql.signatures`), the executor the kernels (`exec.lower.functions`);
+a test holds the three tables together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A scalar function.
+
+    `can_raise`: some arguments make it an error (apart from overflow of exact arithmetic, which analysis decides by type
+    and interval). `strict`: NULL in any argument gives NULL, and only then.
+    """
+
+    name: str
+    can_raise: bool = False
+    strict: bool = True
+
+
+FUNCTIONS = {
+    function.name: function
+    for function in (
+        # Exact arithmetic raises on overflow unless intervals prove that it cannot.
+        Function("add", can_raise=True),  # n-ary, one type
+        Function("subtract", can_raise=True),
+        Function("multiply", can_raise=True),  # two arguments; decimal result scale s1 + s2
+        Function("divide", can_raise=True),  # DOUBLE / DOUBLE (by zero: NULL-free IEEE as in DuckDB), or DECIMAL / DECIMAL
+        Function("integer_divide", can_raise=True),  # truncates toward zero; by zero is an error
+        Function("modulo", can_raise=True),  # sign of the dividend; by zero is an error
+        Function("negate", can_raise=True),
+        Function("abs", can_raise=True),
+        Function("concat"),  # n-ary ||
+        Function("like"),  # text, pattern, escape character or empty string
+        Function("extract"),  # part (lower-case text literal), date or timestamp
+        Function("substring"),  # text, start (from 1, negative from the end), length (optional)
+        Function("upper"),
+        Function("lower"),
+        Function("length"),
+        Function("trim"),
+        Function("round"),  # half away from zero; digits (optional integer literal)
+        Function("floor"),
+        Function("ceil"),
+        Function("coalesce", strict=False),
+        Function("nullif", strict=False),
+        Function("add_interval", can_raise=True),  # date or timestamp, interval: gives TIMESTAMP
+        Function("subtract_interval", can_raise=True),
+        Function("date_difference"),  # DATE - DATE in days: BIGINT
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate function.
+
+    `merge` names the aggregate that combines its partial results, or is None if it has to see all rows of a group at once.
+    `empty_is_null`: no rows give NULL (else zero). `order_sensitive`: the result depends on the order of the rows.
+    """
+
+    name: str
+    merge: str | None
+    empty_is_null: bool = True
+    order_sensitive: bool = False
+
+
+AGGREGATES = {
+    aggregate.name: aggregate
+    for aggregate in (
+        Aggregate("count_star", merge="sum_counts", empty_is_null=False),
+        Aggregate("count", merge="sum_counts", empty_is_null=False),
+        Aggregate("sum_counts", merge="sum_counts", empty_is_null=False),  # merges counts: BIGINT, no rows give 0
+        Aggregate("sum", merge="sum"),
+        Aggregate("min", merge="min"),
+        Aggregate("max", merge="max"),
+        Aggregate("avg", merge=None),  # split into sum and count by the physical planner
+        Aggregate("any_value", merge="any_value", order_sensitive=True),
+        Aggregate("bool_and", merge="bool_and"),
+        Aggregate("bool_or", merge="bool_or"),
+        Aggregate("stddev_samp", merge=None),
+        Aggregate("var_samp", merge=None),
+    )
+}

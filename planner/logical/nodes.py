@@ -1,0 +1,198 @@
+"""Logical operators: what is to be computed, without how and where.
+
+Every operator knows its output `columns`. Nodes hold semantics only: statistics, keys, order and nullability are computed by
+`planner.analysis`. A plan in which an operator uses columns that no input gives is *correlated*; only the right input of a
+DependentJoin and the plan of a subquery expression may be.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from planner.catalog import TableSnapshot
+from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey
+from planner.schema import Column, Schema
+from planner.tree import Node, node
+
+
+@node
+class LogicalPlan(Node):
+    """Base of all logical operators."""
+
+    @property
+    def columns(self) -> Schema:
+        """The output columns, in order."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        """The direct input plans (not the plans inside of subquery expressions)."""
+        return tuple(child for child in self.children if isinstance(child, LogicalPlan))
+
+    @property
+    def expressions(self) -> tuple[Node, ...]:
+        """The expressions, assignments and sort keys that this operator itself holds."""
+        return tuple(child for child in self.children if not isinstance(child, LogicalPlan))
+
+
+@node
+class Scan(LogicalPlan):
+    """Rows of a table. `output` pairs plan columns with field positions of the snapshot."""
+
+    table: TableSnapshot
+    output: tuple[tuple[Column, int], ...]
+
+    @property
+    def columns(self) -> Schema:
+        return tuple(column for column, _ in self.output)
+
+
+@node
+class Values(LogicalPlan):
+    """Constant rows of Python values, in the types of `schema`. No rows: the empty relation."""
+
+    schema: Schema
+    rows: tuple[tuple[Any, ...], ...]
+
+    @property
+    def columns(self) -> Schema:
+        return self.schema
+
+
+@node
+class Filter(LogicalPlan):
+    """The rows for which the predicate is true (not NULL)."""
+
+    input: LogicalPlan
+    predicate: Expr
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class Project(LogicalPlan):
+    """Exactly the assigned columns. A column passed through is `Assign(c, ColumnRef(c))`."""
+
+    input: LogicalPlan
+    assigns: tuple[Assign, ...]
+
+    @property
+    def columns(self) -> Schema:
+        return tuple(assign.column for assign in self.assigns)
+
+
+class JoinKind(StrEnum):
+    INNER = "inner"
+    LEFT = "left"
+    FULL = "full"
+    SEMI = "semi"
+    """Left rows with a match."""
+    ANTI = "anti"
+    """Left rows without a match (a condition that is NULL is no match)."""
+    MARK = "mark"
+    """Every left row once, and `mark`: whether it has a match. Never NULL."""
+    SINGLE = "single"
+    """A left join whose left rows have at most one match; a second match is an error."""
+
+
+@node
+class Join(LogicalPlan):
+    """`condition` is TRUE for a cross join. A RIGHT join is bound as LEFT with its inputs exchanged."""
+
+    left: LogicalPlan
+    right: LogicalPlan
+    kind: JoinKind
+    condition: Expr
+    mark: Column | None = None
+
+    @property
+    def columns(self) -> Schema:
+        return join_columns(self.kind, self.left.columns, self.right.columns, self.mark)
+
+
+@node
+class DependentJoin(LogicalPlan):
+    """A join whose right input may use columns of the left one: it is evaluated once for every left row.
+
+    Removed by `eliminate_dependent_join` (Neumann and Kemper 2015) before anything else looks at the plan.
+    """
+
+    left: LogicalPlan
+    right: LogicalPlan
+    kind: JoinKind
+    condition: Expr
+    mark: Column | None = None
+
+    @property
+    def columns(self) -> Schema:
+        return join_columns(self.kind, self.left.columns, self.right.columns, self.mark)
+
+
+def join_columns(kind: JoinKind, left: Schema, right: Schema, mark: Column | None) -> Schema:
+    """The output columns of a join."""
+    if kind in (JoinKind.SEMI, JoinKind.ANTI):
+        return left
+    if kind is JoinKind.MARK:
+        assert mark is not None
+        return (*left, mark)
+    return left + right
+
+
+@node
+class Aggregate(LogicalPlan):
+    """One row per distinct key, NULL being one key; without keys exactly one row. DISTINCT is keys without aggregates."""
+
+    input: LogicalPlan
+    keys: tuple[Assign, ...]
+    aggregates: tuple[Assign, ...]
+
+    @property
+    def columns(self) -> Schema:
+        return tuple(assign.column for assign in self.keys + self.aggregates)
+
+
+@node
+class Sort(LogicalPlan):
+    """The input's rows ordered by the keys; stable where the input has an order."""
+
+    input: LogicalPlan
+    keys: tuple[SortKey, ...]
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class Limit(LogicalPlan):
+    """At most `limit` rows (None: all) after the first `offset`."""
+
+    input: LogicalPlan
+    limit: int | None
+    offset: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class TopN(LogicalPlan):
+    """Sort, then limit, as one operator."""
+
+    input: LogicalPlan
+    keys: tuple[SortKey, ...]
+    limit: int
+    offset: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+def pass_through(columns: Schema | tuple[Column, ...]) -> tuple[Assign, ...]:
+    """Assignments that keep columns as they are."""
+    return tuple(Assign(column, ColumnRef(column.dtype, column)) for column in columns)

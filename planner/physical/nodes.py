@@ -1,0 +1,229 @@
+"""Physical operators: how and where. Each knows its output `columns`.
+
+Before the cut a plan holds `ExchangePlan` nodes, put there by `enforce` alone. `cut_stages` replaces each by an
+`ExchangeSource` in the consumer's body. `number` is the stable operator number that metrics and EXPLAIN use; 0 until it is given.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from planner.analysis.intervals import Interval
+from planner.dir import Partitioning, Pattern, ScanRange
+from planner.expr.nodes import Assign, Expr, SortKey
+from planner.logical.nodes import JoinKind, join_columns
+from planner.physical.encodings import Encoding
+from planner.schema import Column, Schema
+from planner.tree import Node, kind_mask, node, walk
+
+
+@node
+class PhysicalPlan(Node):
+    """Base of all physical operators."""
+
+    @property
+    def columns(self) -> Schema:
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[PhysicalPlan, ...]:
+        return tuple(child for child in self.children if isinstance(child, PhysicalPlan))
+
+
+@node
+class TableScan(PhysicalPlan):
+    """Reads `output` columns of a table, keeping the rows for which `predicate` is true (None: all).
+
+    `names` are the columns' names in the file, parallel to `output`. Task i reads the ranges of `partitions[i]`; with a single
+    partition every task reads it. `claims` are bounds (scaled integers) taken from footers that arithmetic relies on: the scan checks
+    them on the rows it delivers and fails with StatisticsViolated. For columns of exact types without a claim nothing beyond
+    the type's own range is assumed, and that range is checked in the same way for decimals. Rows keep the order of the file.
+    """
+
+    table_name: str
+    format: str
+    reader: str
+    output: Schema
+    names: tuple[str, ...]
+    partitions: tuple[tuple[ScanRange, ...], ...]
+    predicate: Expr | None
+    claims: tuple[tuple[int, Interval], ...] = ()
+    row_bound: int = 2**62
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.output
+
+
+@node
+class ValuesScan(PhysicalPlan):
+    """Constant rows, delivered by task 0 alone (it is planned as Single)."""
+
+    schema: Schema
+    rows: tuple[tuple[Any, ...], ...]
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.schema
+
+
+@node
+class ExchangePlan(PhysicalPlan):
+    """Re-distributes the rows of its input. The only place where a plan may be cut."""
+
+    input: PhysicalPlan
+    pattern: Pattern
+    partitioning: Partitioning
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class ExchangeSource(PhysicalPlan):
+    """Reads what an exchange delivers to this task. `bounds` are VERIFIED by the producer's checks."""
+
+    exchange: int
+    pattern: Pattern
+    schema: Schema
+    encodings: tuple[Encoding, ...]
+    bounds: tuple[tuple[int, Interval], ...]
+    row_bound: int = 2**62
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.schema
+
+
+@node
+class FilterExec(PhysicalPlan):
+    """Keeps rows for which the predicate is true; keeps their order."""
+
+    input: PhysicalPlan
+    predicate: Expr
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class ProjectExec(PhysicalPlan):
+    """Computes exactly the assigned columns; keeps the order of rows."""
+
+    input: PhysicalPlan
+    assigns: tuple[Assign, ...]
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return tuple(assign.column for assign in self.assigns)
+
+
+@node
+class JoinExec(PhysicalPlan):
+    """Joins `left` and `right` on equal keys (parallel tuples of columns, NULL matching nothing) and a residual condition.
+
+    Without keys it is a nested-loop join. `build` names the side that is hashed. The order of the output is unspecified.
+    """
+
+    left: PhysicalPlan
+    right: PhysicalPlan
+    kind: JoinKind
+    left_keys: tuple[Column, ...]
+    right_keys: tuple[Column, ...]
+    residual: Expr | None
+    mark: Column | None = None
+    build: str = "right"
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return join_columns(self.kind, self.left.columns, self.right.columns, self.mark)
+
+
+class AggregateMode(StrEnum):
+    PARTIAL = "partial"
+    """Over the rows of one task; its output is merged by FINAL."""
+    FINAL = "final"
+    """Merges partial results; its aggregate calls are the merging functions over the partial columns."""
+    COMPLETE = "complete"
+    """Sees all rows of each of its groups."""
+
+
+@node
+class AggregateExec(PhysicalPlan):
+    """Groups by `keys` (columns of the input). `aggregates` are AggregateCalls from this mode's point of view.
+
+    `sum` over integers or decimals has the type DECIMAL(38, scale) here; the physical planner adds the conversion to the SQL type.
+    Without keys: COMPLETE and FINAL give exactly one row, PARTIAL gives one row per task.
+    """
+
+    input: PhysicalPlan
+    mode: AggregateMode
+    keys: tuple[Column, ...]
+    aggregates: tuple[Assign, ...]
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.keys + tuple(assign.column for assign in self.aggregates)
+
+
+@node
+class SortExec(PhysicalPlan):
+    """Sorts the rows of its partition (stable)."""
+
+    input: PhysicalPlan
+    keys: tuple[SortKey, ...]
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class TopNExec(PhysicalPlan):
+    """The first `limit` rows after `offset` of its partition in the order of the keys, sorted."""
+
+    input: PhysicalPlan
+    keys: tuple[SortKey, ...]
+    limit: int
+    offset: int = 0
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class LimitExec(PhysicalPlan):
+    """The first `limit` rows (None: all) of its partition after `offset`, in input order."""
+
+    input: PhysicalPlan
+    limit: int | None
+    offset: int = 0
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+def exchange_sources(body: PhysicalPlan) -> tuple[ExchangeSource, ...]:
+    """The exchange sources of a stage's body, in plan order."""
+    return tuple(source for source in walk(body, kind_mask(ExchangeSource)) if isinstance(source, ExchangeSource))
+
+
+def table_scans(body: PhysicalPlan) -> tuple[TableScan, ...]:
+    """The table scans of a stage's body, in plan order."""
+    return tuple(scan for scan in walk(body, kind_mask(TableScan)) if isinstance(scan, TableScan))
