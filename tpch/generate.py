@@ -52,7 +52,9 @@ def parse_scale_factor(text: str) -> Decimal:
     try:
         scale_factor = Decimal(text)
     except ArithmeticError:
-        raise ValueError(f"a scale factor is a number such as 1 or 0.1, not {text!r}") from None
+        scale_factor = Decimal("nan")
+    if not scale_factor.is_finite():
+        raise ValueError(f"a scale factor is a number such as 1 or 0.1, not {text!r}")
     if not Decimal("0.001") <= scale_factor <= 100_000:
         raise ValueError(f"a scale factor lies between 0.001 and 100000, not at {text}")
     return scale_factor
