@@ -1,0 +1,6 @@
+"""Facts about plans and expressions. Nodes hold semantics only; everything that can be derived from them is derived here.
+
+Each module answers one question and changes nothing: intervals and bounds (which values, how many rows at most), can_raise,
+nullability, keys (what is unique), cardinality (how many rows probably), free_columns (what is used and produced),
+determinism and ordering (what a second run gives, and in which order).
+"""

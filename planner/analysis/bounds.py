@@ -12,6 +12,7 @@ from planner.expr.nodes import AggregateCall
 from planner.logical.nodes import JoinKind
 from planner.physical.nodes import (
     AggregateExec,
+    AggregateMode,
     ExchangePlan,
     ExchangeSource,
     JoinExec,
@@ -25,6 +26,9 @@ from planner.physical.nodes import (
 
 ROW_LIMIT = 2**62
 """No operator of any query handles more rows than this."""
+
+TASK_LIMIT = 2**20
+"""No stage has more tasks than this."""
 
 
 class BoundsAnalysis:
@@ -84,7 +88,9 @@ class BoundsAnalysis:
             # Every task may deliver `limit` rows, so before a gather the limit bounds nothing over all tasks.
             return self.rows(plan.input)
         if isinstance(plan, AggregateExec):
-            return max(1, self.rows(plan.input)) if plan.keys else ROW_LIMIT
+            if plan.keys:
+                return self.rows(plan.input)
+            return TASK_LIMIT if plan.mode is AggregateMode.PARTIAL else 1
         if isinstance(plan, ExchangePlan):
             return self.rows(plan.input)
         if isinstance(plan, JoinExec):

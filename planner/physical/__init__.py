@@ -1,0 +1,17 @@
+"""Physical planning: how an optimized logical plan runs, and where it is cut into stages.
+
+    context      options of one planning, and the planned form of an input
+    plan         strategies bottom-up (`plan_physical`)
+    strategies   one file per family of logical operators
+    properties   required distributions, offered partitionings, and whether one satisfies the other
+    enforce      the only place that inserts exchanges
+    cost         what alternatives are compared by
+    nodes        the operators
+    encodings    the physical form of each column on an edge
+    prune_row_groups, inline   what a scan may leave out; whether a plan may run inside of the driver
+    cut_stages   the stage graph (`cut_stages`)
+
+Decided: one bucket count per query, so that any two hash exchanges by the same keys match without a second shuffle.
+Decided: NULL-safe equalities become pairs of ordinary keys here, so that no kernel needs a second kind of equality.
+Rejected: strategies that place exchanges themselves; each of them would need its own list of cases where none is needed.
+"""

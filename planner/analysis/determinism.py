@@ -1,0 +1,84 @@
+"""Determinism of physical plans: what a second run of an operator would give (law 1 of `planner.dir`).
+
+Three facts weaken it. Joins and group-bys of the kernels give rows in any order. A limit, the ties of a top-n and any
+order-sensitive aggregate over rows in any order choose different *rows*. Float sums differ in their last bits with the order
+of their input; that is tolerated in a value, but a value that decides where a row goes (key, predicate) makes rows differ.
+"""
+
+from __future__ import annotations
+
+from planner.dir import Determinism
+from planner.dtypes import is_float
+from planner.expr.functions import AGGREGATES
+from planner.expr.nodes import AggregateCall, ColumnRef
+from planner.physical.nodes import (
+    AggregateExec,
+    ExchangePlan,
+    FilterExec,
+    JoinExec,
+    LimitExec,
+    PhysicalPlan,
+    ProjectExec,
+    SortExec,
+    TopNExec,
+)
+from planner.tree import Node, kind_mask, walk
+
+_COLUMN_REF = kind_mask(ColumnRef)
+
+
+class DeterminismAnalysis:
+    """Determinism of every operator of one uncut plan."""
+
+    def __init__(self, root: PhysicalPlan) -> None:
+        self._level: dict[int, Determinism] = {}
+        self._unstable: dict[int, frozenset[int]] = {}
+        order: list[PhysicalPlan] = []
+        stack = [root]
+        while stack:
+            current = stack.pop()
+            order.append(current)
+            stack.extend(current.inputs)
+        for plan in reversed(order):
+            self._derive(plan)
+
+    def level(self, plan: PhysicalPlan) -> Determinism:
+        return self._level[id(plan)]
+
+    def _derive(self, plan: PhysicalPlan) -> None:
+        level = min((self._level[id(child)] for child in plan.inputs), default=Determinism.ORDERED)
+        unstable: frozenset[int] = frozenset().union(*(self._unstable[id(child)] for child in plan.inputs))
+        deciding: tuple[Node | None, ...] = ()
+        keys: tuple[int, ...] = ()
+        match plan:
+            case FilterExec():
+                deciding = (plan.predicate,)
+            case ProjectExec():
+                unstable = frozenset(a.column.id for a in plan.assigns if _uses(a.expr, unstable))
+            case JoinExec():
+                deciding = (plan.residual,)
+                keys = tuple(column.id for column in plan.left_keys + plan.right_keys)
+                level = min(level, Determinism.SET)
+            case AggregateExec():
+                keys = tuple(column.id for column in plan.keys)
+                calls = [(a.column.id, a.expr) for a in plan.aggregates if isinstance(a.expr, AggregateCall)]
+                if level < Determinism.ORDERED and any(AGGREGATES[call.function].order_sensitive for _, call in calls):
+                    level = Determinism.INDETERMINATE
+                level = min(level, Determinism.SET)
+                floats = (c for c, call in calls if is_float(call.dtype) and call.function not in ("min", "max"))
+                unstable = unstable | frozenset(floats)
+            case SortExec():
+                deciding = ()
+            case TopNExec() | LimitExec():
+                if level < Determinism.ORDERED:
+                    level = Determinism.INDETERMINATE
+            case ExchangePlan():
+                keys = tuple(getattr(plan.partitioning, "keys", ()))
+        if unstable and (unstable.intersection(keys) or any(part and _uses(part, unstable) for part in deciding)):
+            level = Determinism.INDETERMINATE
+        self._level[id(plan)] = level
+        self._unstable[id(plan)] = unstable
+
+
+def _uses(expr: Node, columns: frozenset[int]) -> bool:
+    return bool(columns) and any(ref.column.id in columns for ref in walk(expr, _COLUMN_REF) if isinstance(ref, ColumnRef))

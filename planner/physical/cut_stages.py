@@ -1,0 +1,105 @@
+"""Cuts a physical plan at its exchanges and describes every edge: the last step of planning.
+
+Here encodings are fixed from bounds, and determinism, order and the contract are written on each edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.analysis.bounds import BoundsAnalysis
+from planner.analysis.determinism import DeterminismAnalysis
+from planner.analysis.ordering import ordering_of
+from planner.dir import (
+    BATCH,
+    Dir,
+    Exchange,
+    Hash,
+    Partitioning,
+    Pattern,
+    Single,
+    Spread,
+    Stage,
+    StageGraph,
+    check_laws,
+    partition_count,
+)
+from planner.errors import error
+from planner.physical.encodings import encoding_for
+from planner.physical.nodes import ExchangePlan, ExchangeSource, PhysicalPlan, exchange_sources, table_scans
+from planner.tree import Node, kind_mask, rewrite, walk
+
+
+def cut_stages(root: PhysicalPlan, version: int = 1) -> StageGraph:
+    """The stage graph of a plan, checked against the six laws. Its root stage delivers the result."""
+    cutter = _Cutter(root)
+    body = rewrite(root, cutter.cut, kind_mask(ExchangePlan))
+    assert isinstance(body, PhysicalPlan)
+    cutter.add_stage(body, root)
+    graph = StageGraph(tuple(cutter.stages), tuple(cutter.exchanges), len(cutter.stages) - 1, version)
+    check_laws(graph)
+    return graph
+
+
+class _Cutter:
+    def __init__(self, root: PhysicalPlan) -> None:
+        self.determinism = DeterminismAnalysis(root)
+        self.originals = {plan.number: plan for plan in _exchanges(root)}
+        self.bounds = BoundsAnalysis()
+        self.stages: list[Stage] = []
+        self.exchanges: list[Exchange] = []
+
+    def cut(self, current: Node) -> Node:
+        """An exchange whose input is already cut: the input becomes a stage, the exchange a source of its consumer."""
+        assert isinstance(current, ExchangePlan)
+        original = self.originals[current.number]
+        stage = self.add_stage(current.input, original.input)
+        dir = replace(stage.output, partitioning=current.partitioning, ordering=())
+        exchange = Exchange(len(self.exchanges), stage.id, -1, current.pattern, dir)
+        self.exchanges.append(exchange)
+        bounds = tuple(sorted(self.bounds.columns(current.input).items()))
+        known = {column.id for column in dir.schema}
+        return ExchangeSource(
+            exchange.id,
+            current.pattern,
+            dir.schema,
+            dir.encodings,
+            tuple((key, interval) for key, interval in bounds if key in known),
+            self.bounds.rows(current.input),
+            current.number,
+        )
+
+    def add_stage(self, body: PhysicalPlan, original: PhysicalPlan) -> Stage:
+        """`original` is the same plan before its inputs were cut."""
+        bounds = self.bounds.columns(body)
+        encodings = tuple(encoding_for(column.dtype, bounds.get(column.id)) for column in body.columns)
+        partitioning = self._partitioning(body)
+        output = Dir(body.columns, encodings, partitioning, ordering_of(body), BATCH)
+        stage = Stage(len(self.stages), partition_count(partitioning), body, output, self.determinism.level(original))
+        self.stages.append(stage)
+        for source in exchange_sources(body):
+            self.exchanges[source.exchange] = replace(self.exchanges[source.exchange], consumer=stage.id)
+        return stage
+
+    def _partitioning(self, body: PhysicalPlan) -> Partitioning:
+        """How the rows of a stage are spread over its tasks, by its leaves."""
+        found: set[Partitioning] = set()
+        for source in exchange_sources(body):
+            if source.pattern is Pattern.HASH:
+                partitioning = self.exchanges[source.exchange].dir.partitioning
+                assert isinstance(partitioning, Hash)
+                found.add(partitioning)
+        counts = {partition_count(partitioning) for partitioning in found}
+        counts |= {len(scan.partitions) for scan in table_scans(body) if len(scan.partitions) > 1}
+        if len(counts) > 1:
+            raise error("INTERNAL", detail=f"a stage whose inputs have {sorted(counts)} partitions")
+        if not counts:
+            return Single()
+        count = counts.pop()
+        known = {column.id for column in body.columns}
+        useful = [p for p in found if isinstance(p, Hash) and known.issuperset(p.keys)]
+        return min(useful, key=lambda p: p.keys) if useful else (Spread(count) if count > 1 else Single())
+
+
+def _exchanges(root: PhysicalPlan) -> list[ExchangePlan]:
+    return [plan for plan in walk(root, kind_mask(ExchangePlan)) if isinstance(plan, ExchangePlan)]

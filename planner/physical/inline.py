@@ -1,0 +1,27 @@
+"""When a plan may run inside the driver: only if it is proven, not estimated, to be small."""
+
+from __future__ import annotations
+
+from planner.analysis.bounds import BoundsAnalysis
+from planner.physical.nodes import ExchangePlan, PhysicalPlan, TableScan
+from planner.tree import kind_mask, walk
+
+INPUT_BYTES = 8 << 20
+OPERATOR_ROWS = 1_000_000
+
+
+def may_run_inline(plan: PhysicalPlan, bounds: BoundsAnalysis) -> bool:
+    """Whether a plan without exchanges reads at most 8 MiB and no operator can give more than a million rows.
+
+    Its files were opened by a worker when their snapshots were taken, so none of them crashes whoever opens it.
+    """
+    read = 0
+    for current in walk(plan, kind_mask(PhysicalPlan)):
+        assert isinstance(current, PhysicalPlan)
+        if isinstance(current, ExchangePlan):
+            return False
+        if isinstance(current, TableScan):
+            read += sum(part.bytes for partition in current.partitions for part in partition)
+        if read > INPUT_BYTES or bounds.rows(current) > OPERATOR_ROWS:
+            return False
+    return True

@@ -1,0 +1,110 @@
+"""From the optimized logical plan to the physical plan: strategies bottom-up, then operator numbers."""
+
+from __future__ import annotations
+
+from planner.analysis.can_raise import can_raise
+from planner.analysis.cardinality import CardinalityAnalysis
+from planner.errors import error
+from planner.expr.nodes import AggregateCall, Call, Cast, ColumnRef, Expr, conjunction, conjuncts
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
+from planner.physical.context import PhysicalContext, PhysicalOptions, Planned
+from planner.physical.nodes import FilterExec, PhysicalPlan, ProjectExec, ValuesScan
+from planner.physical.properties import SINGLE
+from planner.physical.strategies.aggregate import plan_aggregate
+from planner.physical.strategies.join import plan_join
+from planner.physical.strategies.scan import plan_scan
+from planner.physical.strategies.sort_and_limit import plan_limit, plan_sort, plan_top_n
+from planner.schema import ColumnAllocator
+from planner.tree import Node, kind_mask, rewrite, walk
+
+
+def plan_physical(root: LogicalPlan, allocator: ColumnAllocator, options: PhysicalOptions) -> PhysicalPlan:
+    """The cheapest physical plan known to the strategies, its operators numbered from 1, inputs before consumers.
+
+    It may hold exchanges, unless `options.single`. Raises InternalError for operators that the optimizer should have removed.
+    """
+    cardinality = CardinalityAnalysis()
+    context = PhysicalContext(allocator, options, cardinality.rows, _bucket_count(root, options), _arithmetic_columns(root))
+    planned: dict[int, Planned] = {}
+    stack: list[LogicalPlan] = [root]
+    while stack:
+        current = stack[-1]
+        pending = [child for child in current.inputs if id(child) not in planned]
+        if pending:
+            stack.extend(pending)
+            continue
+        stack.pop()
+        planned[id(current)] = _plan_one(current, [planned[id(child)] for child in current.inputs], context)
+    return number_operators(planned[id(root)].plan)
+
+
+def number_operators(root: PhysicalPlan) -> PhysicalPlan:
+    counter = iter(range(1, 1 << 30))
+
+    def number(plan: Node) -> Node:
+        return plan.replace(number=next(counter))
+
+    numbered = rewrite(root, number, kind_mask(PhysicalPlan))
+    assert isinstance(numbered, PhysicalPlan)
+    return numbered
+
+
+def _plan_one(plan: LogicalPlan, inputs: list[Planned], context: PhysicalContext) -> Planned:
+    match plan:
+        case Scan():
+            return plan_scan(plan, None, context.estimate(plan), context)
+        case Values():
+            return Planned(ValuesScan(plan.schema, plan.rows), SINGLE, float(len(plan.rows)))
+        case Filter():
+            return _plan_filter(plan, inputs[0], context)
+        case Project():
+            kept: dict[int, tuple[int, ...]] = {}
+            for assign in plan.assigns:
+                if isinstance(assign.expr, ColumnRef):
+                    source = assign.expr.column.id
+                    kept[source] = (*kept.get(source, ()), assign.column.id)
+            project = ProjectExec(inputs[0].plan, plan.assigns)
+            return Planned(project, inputs[0].offered.rename(kept), inputs[0].rows)
+        case Join():
+            return plan_join(plan, inputs[0], inputs[1], context)
+        case Aggregate():
+            return plan_aggregate(plan, inputs[0], context)
+        case Sort():
+            return plan_sort(plan, inputs[0], context)
+        case TopN():
+            return plan_top_n(plan, inputs[0], context)
+        case Limit():
+            return plan_limit(plan, inputs[0], context)
+    raise error("INTERNAL", detail=f"{type(plan).__name__} reached the physical planner")
+
+
+def _plan_filter(plan: Filter, input: Planned, context: PhysicalContext) -> Planned:
+    """Into the scan goes what cannot raise; what can sees only the rows that the rest has kept."""
+    rows = context.estimate(plan)
+    if not isinstance(plan.input, Scan):
+        return Planned(FilterExec(input.plan, plan.predicate), input.offered, rows)
+    safe: list[Expr] = []
+    raising: list[Expr] = []
+    for term in conjuncts(plan.predicate):
+        (raising if can_raise(term) else safe).append(term)
+    scan = plan_scan(plan.input, conjunction(safe) if safe else None, rows, context)
+    if not raising:
+        return scan
+    return Planned(FilterExec(scan.plan, conjunction(raising)), scan.offered, rows)
+
+
+def _bucket_count(root: LogicalPlan, options: PhysicalOptions) -> int:
+    """One number for all hash exchanges of a query, so that any two by the same keys match."""
+    if options.buckets:
+        return options.buckets
+    largest = max((s.table.bytes for s in walk(root, kind_mask(Scan)) if isinstance(s, Scan)), default=0)
+    wanted = max(options.workers, largest // options.task_bytes)
+    return 1 << min(8, (wanted - 1).bit_length()) if wanted > 1 else 1
+
+
+def _arithmetic_columns(root: LogicalPlan) -> frozenset[int]:
+    """Columns used inside of calls, casts or aggregates: those whose bounds decide how arithmetic is done."""
+    found: set[int] = set()
+    for expr in walk(root, kind_mask(Call, AggregateCall, Cast)):
+        found.update(ref.column.id for ref in walk(expr, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef))
+    return frozenset(found)

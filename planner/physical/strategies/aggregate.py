@@ -1,0 +1,151 @@
+"""Aggregate: in one phase where all rows of a group already meet, else partial results that are merged after an exchange.
+
+`avg` is split into sum and count here, and exact sums run as DECIMAL(38, s), so kernels know only sums and counts; a
+projection above converts to the types of SQL and checks their ranges once, after the last merge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planner.dtypes import BIGINT, DOUBLE, DType, decimal, is_decimal, is_exact, is_float, scale_of
+from planner.expr.equality import same_expression
+from planner.expr.functions import AGGREGATES
+from planner.expr.nodes import AggregateCall, Assign, Call, Cast, ColumnRef, Expr
+from planner.logical.nodes import Aggregate, pass_through
+from planner.physical.context import PhysicalContext, Planned
+from planner.physical.cost import MERGE_GROUP, move_cost
+from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
+from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution, satisfies
+from planner.schema import Column
+from planner.tree import kind_mask, walk
+
+GATHER_GROUPS = 20_000
+"""Partial groups (over all tasks) that one task merges faster than an exchange by hash would take to start."""
+
+
+@dataclass(slots=True)
+class _States:
+    """The aggregate calls that kernels compute, each one once."""
+
+    context: PhysicalContext
+    assigns: list[Assign] = field(default_factory=list)
+
+    def column(self, call: AggregateCall, name: str) -> ColumnRef:
+        for assign in self.assigns:
+            if same_expression(assign.expr, call):
+                return ColumnRef(call.dtype, assign.column)
+        column = self.context.allocator.new(name, call.dtype)
+        self.assigns.append(Assign(column, call))
+        return ColumnRef(call.dtype, column)
+
+
+def plan_aggregate(aggregate: Aggregate, input: Planned, context: PhysicalContext) -> Planned:
+    input, keys = _project_keys(aggregate, input, context)
+    states = _States(context)
+    results = [Assign(assign.column, _result(assign, states)) for assign in aggregate.aggregates]
+    groups = context.estimate(aggregate)
+    planned = _plan_phases(tuple(keys), tuple(states.assigns), input, groups, context)
+    return _finish(aggregate, tuple(keys), results, planned)
+
+
+def _project_keys(aggregate: Aggregate, input: Planned, context: PhysicalContext) -> tuple[Planned, list[Column]]:
+    """Keys become columns of the input under the ids that they have in the output, except where they already are."""
+    keys: list[Column] = []
+    computed = []
+    for assign in aggregate.keys:
+        if isinstance(assign.expr, ColumnRef) and assign.expr.column not in keys:
+            keys.append(assign.expr.column)
+        else:
+            computed.append(assign)
+            keys.append(assign.column)
+    if not computed:
+        return input, keys
+    used = {ref.column.id for a in aggregate.aggregates for ref in walk(a, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef)}
+    used |= {key.id for key in keys}
+    kept = tuple(column for column in input.columns if column.id in used)
+    plan = ProjectExec(input.plan, pass_through(kept) + tuple(computed))
+    offered = input.offered.rename({column.id: (column.id,) for column in kept})
+    return Planned(plan, offered, input.rows), keys
+
+
+def _result(assign: Assign, states: _States) -> Expr:
+    """The SQL value of an aggregate in terms of kernel states."""
+    call = assign.expr
+    assert isinstance(call, AggregateCall)
+    name = assign.column.name
+    if call.function == "sum" and is_exact(call.dtype):
+        state = states.column(call.replace(dtype=_sum_type(call)), name)
+        return state if state.dtype == call.dtype else Cast(call.dtype, state)
+    if call.function == "avg":
+        count = states.column(call.replace(function="count", dtype=BIGINT), "count")
+        total = states.column(call.replace(function="sum", dtype=_sum_type(call)), "sum")
+        if is_decimal(call.dtype):
+            return Call(call.dtype, "divide", (total, Cast(decimal(19, 0), count)))
+        as_double = total if total.dtype == DOUBLE else Cast(DOUBLE, total)
+        return Call(DOUBLE, "divide", (as_double, Cast(DOUBLE, count)))
+    return states.column(call, name)
+
+
+def _sum_type(call: AggregateCall) -> DType:
+    argument = call.arguments[0].dtype
+    return DOUBLE if is_float(argument) else decimal(38, scale_of(argument))
+
+
+def _plan_phases(
+    keys: tuple[Column, ...], calls: tuple[Assign, ...], input: Planned, groups: float, context: PhysicalContext
+) -> Planned:
+    required = ClusteredDistribution(keys) if keys else SingleDistribution()
+    if satisfies(input.offered, required):
+        return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), _offered(input, keys), groups)
+    partial_rows = min(input.rows, groups * input.offered.count)
+    if not _mergeable(calls) or (keys and not _partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):
+        spread = context.enforce(input, required)
+        return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), _offered(spread, keys), groups)
+    partial = Planned(
+        AggregateExec(input.plan, AggregateMode.PARTIAL, keys, calls), _offered(input, keys), max(partial_rows, 1.0)
+    )
+    merged = context.enforce(partial, SingleDistribution() if partial_rows <= GATHER_GROUPS else required)
+    finals = tuple(Assign(context.allocator.copy_of(a.column), _merge(a)) for a in calls)
+    final = AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals)
+    # Restore the ids of the states, so that whoever reads them does not need to know of the two phases.
+    renames = tuple(
+        Assign(call.column, ColumnRef(call.column.dtype, merged_.column)) for call, merged_ in zip(calls, finals, strict=True)
+    )
+    return Planned(ProjectExec(final, pass_through(keys) + renames), _offered(merged, keys), groups)
+
+
+def _mergeable(calls: tuple[Assign, ...]) -> bool:
+    return all(
+        isinstance(a.expr, AggregateCall) and not a.expr.distinct and AGGREGATES[a.expr.function].merge is not None
+        for a in calls
+    )
+
+
+def _partial_pays(input: Planned, partial_rows: float, state: tuple[Column, ...]) -> bool:
+    """Whether grouping before the exchange costs less than moving the rows."""
+    before = move_cost(input.rows, input.columns)
+    after = move_cost(partial_rows, state) + input.rows * MERGE_GROUP * 0.5 + partial_rows * MERGE_GROUP
+    return after < before
+
+
+def _merge(assign: Assign) -> AggregateCall:
+    call = assign.expr
+    assert isinstance(call, AggregateCall)
+    function = AGGREGATES[call.function].merge
+    assert function is not None
+    return AggregateCall(call.dtype, function, (ColumnRef(call.dtype, assign.column),))
+
+
+def _offered(input: Planned, keys: tuple[Column, ...]) -> Offered:
+    return input.offered.without_order().rename({key.id: (key.id,) for key in keys})
+
+
+def _finish(aggregate: Aggregate, keys: tuple[Column, ...], results: list[Assign], planned: Planned) -> Planned:
+    """Names and types of SQL, unless they are there already."""
+    renamed = tuple(Assign(assign.column, ColumnRef(key.dtype, key)) for assign, key in zip(aggregate.keys, keys, strict=True))
+    kept: dict[int, tuple[int, ...]] = {}
+    for assign, key in zip(aggregate.keys, keys, strict=True):
+        kept[key.id] = (*kept.get(key.id, ()), assign.column.id)
+    plan = ProjectExec(planned.plan, renamed + tuple(results))
+    return Planned(plan, planned.offered.rename(kept), planned.rows)

@@ -1,0 +1,244 @@
+"""Join: which columns are keys, and whether rows meet by hash, by broadcast, or in one task; the cheapest wins.
+
+`a IS NOT DISTINCT FROM b`, which dependent-join elimination produces, becomes two pairs of keys that are never NULL:
+`a IS NULL` and `coalesce(a, constant)`. So kernels need only joins in which NULL matches nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from planner.dir import Hash, Spread
+from planner.dtypes import BLOB, BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, VARCHAR, DType, is_numeric
+from planner.expr.nodes import (
+    Assign,
+    Call,
+    ColumnRef,
+    Compare,
+    CompareOp,
+    Expr,
+    IsNull,
+    Literal,
+    conjunction,
+    conjuncts,
+)
+from planner.logical.nodes import Join, JoinKind, LogicalPlan, pass_through
+from planner.physical.context import PhysicalContext, Planned
+from planner.physical.cost import BUILD_ROW, broadcast_cost, move_cost
+from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
+from planner.physical.properties import (
+    ClusteredDistribution,
+    HashDistribution,
+    Offered,
+    ReplicatedDistribution,
+    SingleDistribution,
+    hash_by,
+    satisfies,
+)
+from planner.schema import Column
+from planner.tree import kind_mask, walk
+
+PROBE_ROW = 50.0
+"""Nanoseconds of one core to probe one row; what a join in too few tasks cannot share."""
+
+_REFS = kind_mask(ColumnRef)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    left: tuple[Expr, ...]
+    right: tuple[Expr, ...]
+    residual: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Alternative:
+    """Both inputs as they would be enforced, what the join then offers, and its cost."""
+
+    cost: float
+    left: Planned
+    right: Planned
+    offered: Offered
+
+
+def plan_join(join: Join, left: Planned, right: Planned, context: PhysicalContext) -> Planned:
+    keys = split_condition(join)
+    left, left_keys = _with_key_columns(left, keys.left, context)
+    right, right_keys = _with_key_columns(right, keys.right, context)
+    best = min(_alternatives(join.kind, left, right, left_keys, right_keys, context), key=lambda a: a.cost)
+    build = "left" if best.left.rows < best.right.rows else "right"
+    plan: PhysicalPlan = JoinExec(
+        best.left.plan, best.right.plan, join.kind, left_keys, right_keys, keys.residual, join.mark, build
+    )
+    if len(plan.columns) > len(join.columns):
+        plan = ProjectExec(plan, pass_through(join.columns))
+    offered = best.offered.rename({column.id: (column.id,) for column in join.columns})
+    return Planned(plan, offered, context.estimate(join))
+
+
+def split_condition(join: Join) -> _Keys:
+    """Equalities between the two sides become keys, all else the residual."""
+    left_ids, right_ids = _ids(join.left), _ids(join.right)
+    lefts: list[Expr] = []
+    rights: list[Expr] = []
+    residual: list[Expr] = []
+    for term in conjuncts(join.condition):
+        pair = _pair(term, left_ids, right_ids)
+        if pair is None:
+            residual.append(term)
+            continue
+        null_safe, a, b = pair
+        if null_safe:
+            for x, keys in ((a, lefts), (b, rights)):
+                keys.append(IsNull(BOOLEAN, x))
+                keys.append(Call(x.dtype, "coalesce", (x, _some_value(x.dtype))))
+        else:
+            lefts.append(a)
+            rights.append(b)
+    whole = conjunction(residual)
+    trivial = isinstance(whole, Literal) and whole.value is True
+    return _Keys(tuple(lefts), tuple(rights), None if trivial else whole)
+
+
+def _ids(plan: LogicalPlan) -> frozenset[int]:
+    return frozenset(column.id for column in plan.columns)
+
+
+def _pair(term: Expr, left: frozenset[int], right: frozenset[int]) -> tuple[bool, Expr, Expr] | None:
+    """An equality as (is it null-safe, left operand, right operand)."""
+    if not isinstance(term, Compare) or term.op not in (CompareOp.EQ, CompareOp.NOT_DISTINCT):
+        return None
+    null_safe = term.op is CompareOp.NOT_DISTINCT
+    a, b = _used(term.left), _used(term.right)
+    if not a or not b or (null_safe and _some_value_or_none(term.left.dtype) is None):
+        return None
+    if a <= left and b <= right:
+        return null_safe, term.left, term.right
+    if a <= right and b <= left:
+        return null_safe, term.right, term.left
+    return None
+
+
+def _used(expr: Expr) -> frozenset[int]:
+    return frozenset(ref.column.id for ref in walk(expr, _REFS) if isinstance(ref, ColumnRef))
+
+
+_SOME_VALUES: dict[DType, Any] = {
+    BOOLEAN: False,
+    VARCHAR: "",
+    BLOB: b"",
+    DATE: datetime.date(1970, 1, 1),
+    TIMESTAMP: datetime.datetime(1970, 1, 1),
+    TIMESTAMPTZ: datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC),
+}
+
+
+def _some_value_or_none(dtype: DType) -> Literal | None:
+    if is_numeric(dtype):
+        return Literal(dtype, 0)
+    return Literal(dtype, _SOME_VALUES[dtype]) if dtype in _SOME_VALUES else None
+
+
+def _some_value(dtype: DType) -> Literal:
+    literal = _some_value_or_none(dtype)
+    assert literal is not None
+    return literal
+
+
+def _with_key_columns(planned: Planned, keys: tuple[Expr, ...], context: PhysicalContext) -> tuple[Planned, tuple[Column, ...]]:
+    """Keys that are not columns yet are projected."""
+    columns: list[Column] = []
+    computed: list[Assign] = []
+    for key in keys:
+        if isinstance(key, ColumnRef):
+            columns.append(key.column)
+        else:
+            column = context.allocator.new("key", key.dtype)
+            computed.append(Assign(column, key))
+            columns.append(column)
+    if computed:
+        plan = ProjectExec(planned.plan, pass_through(planned.columns) + tuple(computed))
+        planned = Planned(plan, planned.offered, planned.rows)
+    return planned, tuple(columns)
+
+
+def _alternatives(
+    kind: JoinKind,
+    left: Planned,
+    right: Planned,
+    left_keys: tuple[Column, ...],
+    right_keys: tuple[Column, ...],
+    context: PhysicalContext,
+) -> Iterator[_Alternative]:
+    workers = context.options.workers
+    smaller = min(left.rows, right.rows)
+
+    def price(a: Planned, b: Planned, tasks: int) -> float:
+        """Moving both inputs where needed, and the probing that is not shared by all workers."""
+        cost = 0.0
+        for before, after in ((left, a), (right, b)):
+            if after.plan is not before.plan:
+                cost += move_cost(before.rows, before.columns)
+        return cost + (left.rows + right.rows) * PROBE_ROW / min(max(tasks, 1), workers)
+
+    single_left, single_right = (context.enforce(side, SingleDistribution()) for side in (left, right))
+    yield _Alternative(
+        price(single_left, single_right, 1) + smaller * BUILD_ROW,
+        single_left,
+        single_right,
+        Offered(single_left.offered.partitionings),
+    )
+    if kind is not JoinKind.FULL and left.offered.count > 1:
+        yield _broadcast(left, right, False, price, context)
+    if kind is JoinKind.INNER and right.offered.count > 1:
+        yield _broadcast(right, left, True, price, context)
+    if left_keys:
+        for wanted_left, wanted_right in _co_partitionings(left, right, left_keys, right_keys, context):
+            a = context.enforce(left, HashDistribution(wanted_left))
+            b = context.enforce(right, HashDistribution(wanted_right))
+            cost = price(a, b, wanted_left.buckets) + smaller * BUILD_ROW / min(wanted_left.buckets, workers)
+            yield _Alternative(cost, a, b, _co_partitioned_offer(kind, a, b, wanted_left.buckets))
+
+
+def _broadcast(probe: Planned, build: Planned, swapped: bool, price, context: PhysicalContext) -> _Alternative:  # type: ignore[no-untyped-def]
+    replicated = context.enforce(build, ReplicatedDistribution())
+    replicable = satisfies(build.offered, ReplicatedDistribution())
+    tasks = probe.offered.count
+    shared = min(tasks, context.options.workers)
+    cost = broadcast_cost(build.rows, build.columns, tasks, replicable) / (shared if replicable else 1)
+    cost += (probe.rows + build.rows) * PROBE_ROW / shared
+    left, right = (replicated, probe) if swapped else (probe, replicated)
+    return _Alternative(cost, left, right, probe.offered.without_order())
+
+
+def _co_partitionings(
+    left: Planned,
+    right: Planned,
+    left_keys: tuple[Column, ...],
+    right_keys: tuple[Column, ...],
+    context: PhysicalContext,
+) -> Iterator[tuple[Hash, Hash]]:
+    """Pairs of matching partitionings: those that one side offers already, then by all keys."""
+    for side, own, other in ((left, left_keys, right_keys), (right, right_keys, left_keys)):
+        partner = {a.id: b for a, b in zip(own, other, strict=True)}
+        types = {a.id: a.dtype for a in own}
+        for offer in side.offered.hashes:
+            if not all(key in partner and types[key] == dtype for key, dtype in zip(offer.keys, offer.key_types, strict=True)):
+                continue
+            mirrored = Hash(tuple(partner[key].id for key in offer.keys), offer.key_types, offer.buckets, offer.version)
+            yield (offer, mirrored) if side is left else (mirrored, offer)
+    yield hash_by(left_keys, context.buckets), hash_by(right_keys, context.buckets)
+
+
+def _co_partitioned_offer(kind: JoinKind, left: Planned, right: Planned, buckets: int) -> Offered:
+    """Where rows lie after the join: NULLs of an outer side do not lie where their hash says."""
+    match kind:
+        case JoinKind.INNER:
+            return Offered(left.offered.hashes + right.offered.hashes)
+        case JoinKind.FULL:
+            return Offered((Spread(buckets),))
+        case _:
+            return Offered(left.offered.hashes)

@@ -1,0 +1,67 @@
+"""qengine: a declarative SQL and DataFrame query engine over partitioned Arrow batches.
+
+    import qengine
+
+    with qengine.Session() as session:
+        session.sql("SELECT count(*) FROM 'orders.parquet'").show()
+
+This package is the public API and the only one that users import:
+
+    session     Session: names, settings, and the way to an engine
+    dataframe   DataFrame: a lazy result; collect, show, explain
+    errors      every error, with its stable code
+    cli         the `qengine` command
+    display     results as text, CSV, JSON and Markdown
+
+and what it is made of: `catalog` (names to table snapshots), `query` (the plans of one query and its run), `engines`
+(which sessions share an engine).
+
+Decision: `planner` and `exec` are top-level packages beside this one, so a user's own module of that name could take their
+place. They are checked here to be our siblings; what shadows them is named.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qengine import errors
+    from qengine.dataframe import DataFrame
+    from qengine.session import Session
+
+__version__ = "0.1.0"
+
+__all__ = ["DataFrame", "Session", "__version__", "errors"]
+
+
+def _check_siblings() -> None:
+    home = Path(__file__).resolve().parent.parent
+    for name in ("planner", "exec"):
+        spec = find_spec(name)
+        origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
+        if origin is None or origin.parent.parent != home:
+            raise ImportError(
+                f"qengine needs its own package {name!r} from {home}, but Python finds {origin or 'none'}; "
+                f"rename or move what shadows it"
+            )
+
+
+_check_siblings()
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names on first use, so that `import qengine` stays cheap."""
+    import importlib
+
+    if name == "errors":
+        return importlib.import_module("qengine.errors")
+    modules = {"DataFrame": "qengine.dataframe", "Session": "qengine.session"}
+    if name in modules:
+        return getattr(importlib.import_module(modules[name]), name)
+    raise AttributeError(f"module 'qengine' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

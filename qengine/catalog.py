@@ -1,0 +1,131 @@
+"""Names to table snapshots.
+
+A file is opened in a worker, for a broken one can crash or hang whoever opens it, and its footer is read once: the snapshot
+is kept and stays valid as long as every file has the size, time and inode that it had.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+from exec.engine import Engine
+from planner.catalog import TableSnapshot
+from planner.errors import error
+
+Paths = tuple[str, ...]
+
+
+class SessionCatalog:
+    """Implements `planner.ports.Catalog` for one session. Names are case-insensitive."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.RLock()
+        self._tables: dict[str, tuple[str, TableSnapshot | Paths]] = {}
+        self._snapshots: dict[Paths, TableSnapshot] = {}
+        self._untrusted: set[str] = set()
+
+    def names(self) -> Sequence[str]:
+        with self._lock:
+            return [name for name, _ in self._tables.values()]
+
+    def table(self, name: str) -> TableSnapshot | None:
+        with self._lock:
+            found = self._tables.get(name.casefold())
+        if found is not None:
+            source = found[1]
+            return self.describe(source, found[0]) if isinstance(source, tuple) else source
+        if _spells_file(name):
+            return self.describe((name,), name)
+        return None
+
+    def register_files(self, name: str, paths: Paths) -> None:
+        with self._lock:
+            self._tables[name.casefold()] = (name, paths)
+
+    def register_snapshot(self, name: str, snapshot: TableSnapshot) -> None:
+        with self._lock:
+            self._tables[name.casefold()] = (name, snapshot)
+
+    def describe(self, paths: Paths, name: str) -> TableSnapshot:
+        """The snapshot of files, patterns or folders. Raises DataError if there are none or one cannot be read."""
+        files = expand(paths)
+        with self._lock:
+            known = self._snapshots.get(files)
+            untrusted = not self._untrusted.isdisjoint(files)
+        if known is None or not _unchanged(known):
+            known = self._engine.call("exec.sources.describe:describe", list(files), name)
+            assert isinstance(known, TableSnapshot)
+            with self._lock:
+                self._snapshots[files] = known
+        return replace(known, name=name, trusted=not untrusted)
+
+    def is_current(self, snapshot: TableSnapshot) -> bool:
+        """Whether a snapshot still describes its files as they are now and as far as they are trusted."""
+        if snapshot.format == "memory":
+            return True
+        with self._lock:
+            untrusted = any(file.split.path in self._untrusted for file in snapshot.files)
+        return snapshot.trusted is not untrusted and _unchanged(snapshot)
+
+    def distrust(self, snapshots: Sequence[TableSnapshot]) -> None:
+        """Remember that a footer among these tables lied: its bounds are not used for arithmetic any more."""
+        with self._lock:
+            for snapshot in snapshots:
+                self._untrusted.update(file.split.path for file in snapshot.files)
+
+    def forget(self, snapshots: Sequence[TableSnapshot]) -> None:
+        """Read these tables' footers anew at their next use."""
+        paths = {file.split.path for snapshot in snapshots for file in snapshot.files}
+        with self._lock:
+            self._snapshots = {files: s for files, s in self._snapshots.items() if paths.isdisjoint(files)}
+
+
+def expand(paths: Paths) -> Paths:
+    """The files that paths, patterns and folders stand for, as absolute paths; a pattern's and a folder's are sorted.
+
+    A path that is there as it is spelled is never taken for a pattern. Raises FILE_NOT_FOUND for what matches nothing.
+    """
+    found: list[str] = []
+    for path in paths:
+        spelled = os.path.expanduser(path)
+        if os.path.isdir(spelled):
+            matches = sorted(str(file) for file in Path(spelled).rglob("*.parquet"))
+        elif os.path.exists(spelled) or not has_magic(spelled):
+            matches = [spelled] if os.path.exists(spelled) else []
+        else:
+            matches = sorted(glob(spelled, recursive=True))
+        if not matches:
+            raise error("FILE_NOT_FOUND", path=path)
+        found.extend(os.path.abspath(match) for match in matches)
+    return tuple(found)
+
+
+def path_tuple(paths: Any) -> Paths:
+    """A path, a pattern or a sequence of them as a tuple of text."""
+    if isinstance(paths, (str, os.PathLike)):
+        return (os.fspath(paths),)
+    if not isinstance(paths, Sequence) or not paths or not all(isinstance(p, (str, os.PathLike)) for p in paths):
+        raise error("INVALID_SETTING", name="path", expected="a path or a list of paths", given=paths)
+    return tuple(os.fspath(path) for path in paths)
+
+
+def _spells_file(name: str) -> bool:
+    return "/" in name or os.sep in name or has_magic(name) or name.lower().endswith((".parquet", ".pq"))
+
+
+def _unchanged(snapshot: TableSnapshot) -> bool:
+    for file in snapshot.files:
+        try:
+            status = os.stat(file.split.path)
+        except OSError:
+            return False
+        if (status.st_size, status.st_mtime_ns, status.st_ino) != (file.split.size, file.split.mtime_ns, file.split.inode):
+            return False
+    return True

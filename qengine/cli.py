@@ -1,0 +1,74 @@
+"""The `qengine` command: one query, its result on standard output; errors on standard error with exit status 1."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from planner.errors import QEngineError
+from qengine import __version__
+from qengine.display import FORMATS
+
+EXIT_ERROR = 1
+EXIT_INTERRUPTED = 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="qengine",
+        description="Run one SQL query. Parquet files are named in it: SELECT * FROM 'file.parquet'.",
+    )
+    parser.add_argument("-c", "--command", metavar="SQL", help="the query; read from standard input if absent")
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how the result is written (default: table)")
+    parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
+    parser.add_argument("--inline", choices=("auto", "off"), default="auto", help="whether small queries skip the workers")
+    parser.add_argument("--dialect", default="duckdb", help="the SQL dialect (default: duckdb)")
+    parser.add_argument(
+        "--explain", choices=("logical", "optimized", "physical", "stages"), help="print the plan instead of running it"
+    )
+    parser.add_argument("--version", action="version", version=f"qengine {__version__}")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives its exit status: 0, 1 for an error, 130 after Ctrl-C."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None and sys.stdin.isatty():
+        parser.print_usage(sys.stderr)
+        print("qengine: give a query with -c or on standard input", file=sys.stderr)
+        return EXIT_ERROR
+    try:
+        text = options.command if options.command is not None else sys.stdin.read()
+        print(_run(text, options))
+        sys.stdout.flush()
+    except QEngineError as failure:
+        print(f"error: {failure} [{failure.code}]" if failure.position is None else _with_caret(failure), file=sys.stderr)
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        print("cancelled", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever reads our output has seen enough. Standard output is closed so that Python does not try to flush it again.
+        sys.stderr.close()
+        return EXIT_ERROR
+    return 0
+
+
+def _run(text: str, options: argparse.Namespace) -> str:
+    from qengine.display import render
+    from qengine.session import Session
+
+    with Session(options.workers, inline=options.inline) as session:
+        result = session.sql(text, options.dialect)
+        return result.explain(options.explain) if options.explain else render(result.collect(), options.format)
+
+
+def _with_caret(failure: QEngineError) -> str:
+    assert failure.position is not None
+    return f"error: {failure.message} [{failure.code}]\n{failure.position.caret()}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Which sessions share an engine: all of one process that ask for the same number of workers.
+
+An engine lives as long as the sessions attached to it; the last one to close ends its processes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+
+from exec.engine import Engine
+
+
+@dataclass(slots=True)
+class _Entry:
+    engine: Engine
+    sessions: int = 0
+
+
+_lock = threading.Lock()
+_entries: dict[tuple[int, int | None], _Entry] = {}
+
+
+def attach(workers: int | None) -> Engine:
+    """The engine of this process with that many workers (None: one per core), opened if there is none yet."""
+    key = (os.getpid(), workers)
+    with _lock:
+        entry = _entries.get(key)
+        if entry is None:
+            entry = _entries[key] = _Entry(Engine(workers))
+        entry.sessions += 1
+        return entry.engine
+
+
+def detach(engine: Engine) -> None:
+    """Take back one `attach`. An engine that was not attached here belongs to its user and stays open."""
+    with _lock:
+        key = next((key for key, entry in _entries.items() if entry.engine is engine), None)
+        if key is None:
+            return
+        entry = _entries[key]
+        entry.sessions -= 1
+        if entry.sessions:
+            return
+        del _entries[key]
+    engine.close()

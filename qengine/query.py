@@ -1,0 +1,85 @@
+"""One query: its plans, from bound to stages, and its run to an Arrow table."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exec.engine import Engine
+from planner.analysis.bounds import BoundsAnalysis
+from planner.dir import StageGraph
+from planner.logical.nodes import LogicalPlan
+from planner.optimizer import OptimizerContext, optimize
+from planner.physical.context import PhysicalOptions
+from planner.physical.cut_stages import cut_stages
+from planner.physical.inline import may_run_inline
+from planner.physical.nodes import PhysicalPlan
+from planner.physical.plan import plan_physical
+from planner.sql import BoundQuery
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress = Callable[[int, int], None]
+"""Called with the tasks done and the tasks in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a session says about how its queries run."""
+
+    inline: str = "auto"
+    disabled_rules: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Query:
+    """The plans of one bound query, each made once when it is first asked for."""
+
+    bound: BoundQuery
+    settings: Settings
+    workers: int
+    _optimized: LogicalPlan | None = None
+
+    @property
+    def optimized(self) -> LogicalPlan:
+        if self._optimized is None:
+            from exec.lower.evaluate import ConstantEvaluator
+
+            context = OptimizerContext(
+                allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=self.settings.disabled_rules
+            )
+            self._optimized = optimize(self.bound.plan, context)
+        return self._optimized
+
+    def physical(self, single: bool = False) -> PhysicalPlan:
+        return plan_physical(self.optimized, self.bound.allocator, PhysicalOptions(self.workers, single))
+
+    def stages(self) -> StageGraph:
+        return cut_stages(self.physical())
+
+    def inline_plan(self) -> StageGraph | None:
+        """The plan for this process if the query is allowed and proven small enough to run in it."""
+        if self.settings.inline == "off":
+            return None
+        plan = self.physical(single=True)
+        return cut_stages(plan) if may_run_inline(plan, BoundsAnalysis()) else None
+
+    def run(self, engine: Engine, progress: Progress | None, cancel: threading.Event | None) -> pa.Table:
+        """The result with the user's names. Raises QEngineError."""
+        import pyarrow as pa
+
+        from exec.lower.result import decode
+
+        graph = self.inline_plan()
+        if graph is not None:
+            root = graph.stage(graph.root)
+            parts = [engine.execute_inline(root.body, root.output)]
+        else:
+            graph = self.stages()
+            root = graph.stage(graph.root)
+            parts = engine.execute(graph, progress=progress, cancel=cancel)
+        table = pa.concat_tables(parts) if len(parts) != 1 else parts[0]
+        return decode(table, root.output.schema, root.output.encodings, self.bound.names)
