@@ -14,7 +14,7 @@ WORKERS ?=
 DATA    ?= data/tpch/sf$(SF)
 
 # pip of the outer interpreter installs into the environment, so that no bundled copy of pip is needed to make one.
-PIP_INSTALL = $(PYTHON) -m pip --python $(VENV)/bin/python --disable-pip-version-check install --quiet --no-input
+PIP_INSTALL = $(PYTHON) -m pip --python $(VENV)/bin/python --disable-pip-version-check install -qq --no-input
 RUN = $(VENV)/bin/python -m
 
 .PHONY: tpch test test-full check clean
