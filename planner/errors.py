@@ -157,6 +157,7 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
     "OUT_OF_MEMORY": (ResourceError, "the query ran out of memory: {detail}"),
     "DISK_FULL": (ResourceError, "there is no space left in {path!r}"),
     "WORKER_LOST": (ResourceError, "a worker process died {count} times on the same task: {detail}"),
+    "OUTPUT_LOST": (ResourceError, "the output of a task was lost {count} times and cannot be computed again"),
     "WORKER_START": (ResourceError, "a worker process could not be started: {detail}"),
     "CANCELLED": (QueryCancelled, "the query was cancelled"),
     "SESSION_CLOSED": (ResourceError, "the session is closed"),
