@@ -1,0 +1,175 @@
+"""Which columns and expressions cannot be NULL, from types and structure.
+
+Of a table only the schema counts (a column declared without NULLs stores no way to have one); null counts of footers are claims.
+"""
+
+from __future__ import annotations
+
+from planner.analysis.per_node import bottom_up
+from planner.expr.functions import AGGREGATES, FUNCTIONS
+from planner.expr.nodes import (
+    AggregateCall,
+    And,
+    Call,
+    Case,
+    Cast,
+    ColumnRef,
+    Compare,
+    CompareOp,
+    Exists,
+    Expr,
+    InList,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+)
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    TopN,
+    Values,
+)
+from planner.tree import kind_mask
+
+Columns = frozenset[int]
+
+_EMPTY: Columns = frozenset()
+_NULL_SAFE = (CompareOp.DISTINCT, CompareOp.NOT_DISTINCT)
+_DEEP = 60
+"""Below this depth of nesting nothing is derived any more, so that recursion stays bounded."""
+_STRICT = kind_mask(ColumnRef)
+
+
+@bottom_up
+def non_null_columns(plan: LogicalPlan) -> Columns:
+    """The ids of the output columns that are never NULL."""
+    match plan:
+        case Scan():
+            return frozenset(column.id for column, position in plan.output if not plan.table.fields[position].nullable)
+        case Values():
+            return frozenset(
+                column.id for index, column in enumerate(plan.schema) if all(row[index] is not None for row in plan.rows)
+            )
+        case Filter():
+            rejected = null_rejected_columns(plan.predicate)
+            return non_null_columns(plan.input) | rejected.intersection(column.id for column in plan.columns)
+        case Project():
+            known = non_null_columns(plan.input)
+            return frozenset(assign.column.id for assign in plan.assigns if never_null(assign.expr, known))
+        case Join() | DependentJoin():
+            return _join_columns(plan)
+        case Aggregate():
+            known = non_null_columns(plan.input)
+            found = [key.column.id for key in plan.keys if never_null(key.expr, known)]
+            for assign in plan.aggregates:
+                if isinstance(assign.expr, AggregateCall) and _aggregate_never_null(assign.expr, bool(plan.keys), known):
+                    found.append(assign.column.id)
+            return frozenset(found)
+        case Sort() | Limit() | TopN():
+            return non_null_columns(plan.input)
+    return _EMPTY
+
+
+def _join_columns(join: Join | DependentJoin) -> Columns:
+    left, right = non_null_columns(join.left), non_null_columns(join.right)
+    match join.kind:
+        case JoinKind.INNER:
+            outputs = frozenset(column.id for column in join.columns)
+            return left | right | (null_rejected_columns(join.condition) & outputs)
+        case JoinKind.SEMI:
+            return left | null_rejected_columns(join.condition).intersection(column.id for column in join.left.columns)
+        case JoinKind.FULL:
+            return _EMPTY
+        case JoinKind.MARK:
+            assert join.mark is not None
+            return left | {join.mark.id}
+    return left
+
+
+def _aggregate_never_null(call: AggregateCall, grouped: bool, known: Columns) -> bool:
+    if not AGGREGATES[call.function].empty_is_null:
+        return True
+    if call.function in ("stddev_samp", "var_samp"):
+        return False
+    return grouped and call.condition is None and all(never_null(argument, known) for argument in call.arguments)
+
+
+def never_null(expr: Expr, known: Columns, depth: int = 0) -> bool:
+    """Whether the expression cannot be NULL, given columns that cannot."""
+    if depth > _DEEP:
+        return False
+    depth += 1
+    match expr:
+        case Literal():
+            return expr.value is not None
+        case ColumnRef():
+            return expr.column.id in known
+        case Call():
+            if FUNCTIONS[expr.function].strict:
+                return all(never_null(argument, known, depth) for argument in expr.arguments)
+            return expr.function == "coalesce" and any(never_null(argument, known, depth) for argument in expr.arguments)
+        case Compare():
+            if expr.op in _NULL_SAFE:
+                return True
+            return never_null(expr.left, known, depth) and never_null(expr.right, known, depth)
+        case And() | Or():
+            return all(never_null(term, known, depth) for term in expr.terms)
+        case Not():
+            return never_null(expr.operand, known, depth)
+        case IsNull() | Exists():
+            return True
+        case InList():
+            return all(never_null(item, known, depth) for item in (expr.needle, *expr.options))
+        case Case():
+            return all(never_null(result, known, depth) for result in (*expr.results, expr.otherwise))
+        case Cast():
+            return not expr.lenient and never_null(expr.operand, known, depth)
+    return False
+
+
+def strict_columns(expr: Expr, depth: int = 0) -> Columns:
+    """Columns of which each one alone makes the expression NULL when it is NULL."""
+    if depth > _DEEP or not expr.kinds & _STRICT:
+        return _EMPTY
+    depth += 1
+    match expr:
+        case ColumnRef():
+            return frozenset({expr.column.id})
+        case Cast() | Not():
+            return strict_columns(expr.operand, depth)
+        case Call() if FUNCTIONS[expr.function].strict:
+            return _EMPTY.union(*(strict_columns(argument, depth) for argument in expr.arguments))
+        case Compare() if expr.op not in _NULL_SAFE:
+            return strict_columns(expr.left, depth) | strict_columns(expr.right, depth)
+        case InList():
+            return strict_columns(expr.needle, depth)
+    return _EMPTY
+
+
+def null_rejected_columns(predicate: Expr, depth: int = 0) -> Columns:
+    """Columns of which each one alone keeps the predicate from being true when it is NULL."""
+    if depth > _DEEP:
+        return _EMPTY
+    depth += 1
+    match predicate:
+        case And():
+            return _EMPTY.union(*(null_rejected_columns(term, depth) for term in predicate.terms))
+        case Or():
+            found = null_rejected_columns(predicate.terms[0], depth)
+            for term in predicate.terms[1:]:
+                if not found:
+                    return _EMPTY
+                found &= null_rejected_columns(term, depth)
+            return found
+        case Not(operand=IsNull(operand=operand)):
+            return strict_columns(operand, depth)
+    return strict_columns(predicate, depth)
