@@ -95,7 +95,8 @@ class DataFrame:
 
     def explain(self, level: str = "optimized") -> str:
         """The plan as text: "logical" as bound, "optimized", "physical" operators, or "stages" with the DIR on every edge."""
-        from planner.explain import logical_text, physical_text, stages_text
+        from planner.explain import logical_text
+        from planner.physical.explain import physical_text, stages_text
 
         self._session._check_open()
         if level not in EXPLAIN_LEVELS:

@@ -1,0 +1,140 @@
+"""Physical plans and stage graphs as stable text: no ids, no addresses, no paths.
+
+`stages_text` prints one block per stage in the order in which they can run, and on every edge the DIR: pattern, partitioning,
+order, determinism of its producer, columns with encodings, and evaluation · recovery · update.
+"""
+
+from __future__ import annotations
+
+from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Stage, StageGraph
+from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text
+from planner.physical.encodings import Encoding
+from planner.physical.nodes import (
+    AggregateExec,
+    ExchangePlan,
+    ExchangeSource,
+    FilterExec,
+    JoinExec,
+    LimitExec,
+    PhysicalPlan,
+    ProjectExec,
+    SortExec,
+    TableScan,
+    TopNExec,
+    ValuesScan,
+)
+from planner.schema import Column
+
+
+def physical_text(plan: PhysicalPlan) -> str:
+    """The plan before it is cut, exchanges included, as an indented tree without a final newline."""
+    return "\n".join(_tree_lines(plan, ColumnNames(), {}))
+
+
+def stages_text(graph: StageGraph) -> str:
+    """The stage graph, one block per stage, without a final newline."""
+    names = ColumnNames()
+    blocks = []
+    numbers = {stage.id: number for number, stage in enumerate(graph.stages, start=1)}
+    for stage in graph.stages:
+        tasks = f"{stage.tasks} task{'' if stage.tasks == 1 else 's'}"
+        result = ", result" if stage.id == graph.root else ""
+        lines = [f"Stage {numbers[stage.id]} ({stage.kind}, {tasks}, {stage.determinism}{result})"]
+        edges = {exchange.id: exchange for exchange in graph.inputs(stage.id)}
+        labels = {id_: f"stage {numbers[exchange.producer]}" for id_, exchange in edges.items()}
+        lines += ["  " + line for line in _tree_lines(stage.body, names, labels)]
+        for exchange in graph.outputs(stage.id):
+            lines.append(f"  → stage {numbers[exchange.consumer]}: {_edge_text(stage, exchange, names)}")
+        if stage.id == graph.root:
+            lines.append(f"  → result: {_dir_text(stage, stage.output, names)}")
+        blocks.append("\n".join(lines))
+    return "\n".join(blocks)
+
+
+def _tree_lines(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str]) -> list[str]:
+    lines = []
+    stack = [(plan, 0)]
+    while stack:
+        current, depth = stack.pop()
+        lines.append("  " * depth + _operator_text(current, names, labels))
+        stack.extend((child, depth + 1) for child in reversed(current.inputs))
+    return lines
+
+
+def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str]) -> str:
+    match plan:
+        case TableScan():
+            text = f"TableScan {plan.table_name} [{names.list(plan.output)}] in {_count(len(plan.partitions), 'part')}"
+            return text if plan.predicate is None else f"{text} where {expression_text(plan.predicate, names)}"
+        case ValuesScan():
+            if len(plan.rows) > 3:
+                return f"Values [{names.list(plan.schema)}] ({len(plan.rows)} rows)"
+            rows = ", ".join("(" + ", ".join(literal_text(value) for value in row) + ")" for row in plan.rows)
+            return f"Values [{names.list(plan.schema)}] {rows or '(no rows)'}"
+        case ExchangePlan():
+            return f"Exchange {plan.pattern}{_keys_text(plan.partitioning, plan.columns, names)}"
+        case ExchangeSource():
+            return f"Read {plan.pattern} from {labels.get(plan.exchange, 'exchange')} [{names.list(plan.columns)}]"
+        case FilterExec():
+            return f"Filter {expression_text(plan.predicate, names)}"
+        case ProjectExec():
+            return f"Project {assigns_text(plan.assigns, names)}".rstrip()
+        case JoinExec():
+            return _join_text(plan, names)
+        case AggregateExec():
+            keys = f" by {names.list(plan.keys)}" if plan.keys else ""
+            calls = f": {assigns_text(plan.aggregates, names)}" if plan.aggregates else ""
+            return f"Aggregate {plan.mode}{keys}{calls}"
+        case SortExec():
+            return f"Sort by {sort_text(plan.keys, names)}"
+        case TopNExec():
+            return f"TopN {plan.limit}{f' offset {plan.offset}' if plan.offset else ''} by {sort_text(plan.keys, names)}"
+        case LimitExec():
+            return f"Limit {'all' if plan.limit is None else plan.limit}{f' offset {plan.offset}' if plan.offset else ''}"
+    return type(plan).__name__
+
+
+def _join_text(join: JoinExec, names: ColumnNames) -> str:
+    text = f"HashJoin {join.kind}" if join.left_keys else f"NestedLoopJoin {join.kind}"
+    if join.mark is not None:
+        text += f" {names.name(join.mark)}"
+    terms = [f"{names.name(a)} = {names.name(b)}" for a, b in zip(join.left_keys, join.right_keys, strict=True)]
+    if terms:
+        text += f" on {' AND '.join(terms)}"
+    if join.residual is not None:
+        text += f" where {expression_text(join.residual, names)}"
+    return f"{text} build {join.build}" if join.left_keys else text
+
+
+def _edge_text(producer: Stage, exchange: Exchange, names: ColumnNames) -> str:
+    feedback = "feedback " if exchange.feedback else ""
+    return f"{feedback}{exchange.pattern}, {_dir_text(producer, exchange.dir, names)}"
+
+
+def _dir_text(producer: Stage, dir: Dir, names: ColumnNames) -> str:
+    columns = ", ".join(
+        names.name(column) + ("" if encoding is Encoding.PLAIN else f":{encoding}")
+        for column, encoding in zip(dir.schema, dir.encodings, strict=True)
+    )
+    partitioning = f"{dir.partitioning}{_keys_text(dir.partitioning, dir.schema, names)}"
+    order = (
+        f"ordered by {', '.join(_order_text(key, dir.schema, names) for key in dir.ordering)}" if dir.ordering else "no order"
+    )
+    bounded = "" if dir.bounded else ", unbounded"
+    return f"[{columns}], {partitioning}, {order}, {producer.determinism}, {dir.contract}{bounded}"
+
+
+def _keys_text(partitioning: Partitioning, columns: tuple[Column, ...], names: ColumnNames) -> str:
+    if not isinstance(partitioning, Hash):
+        return ""
+    by_id = {column.id: column for column in columns}
+    return f" by {names.list(by_id[key] for key in partitioning.keys)}"
+
+
+def _order_text(key: OrderKey, columns: tuple[Column, ...], names: ColumnNames) -> str:
+    column = next(column for column in columns if column.id == key.column)
+    return names.name(column) + (" desc" if key.descending else "") + (" nulls first" if key.nulls_first else "")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
