@@ -30,7 +30,6 @@ from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import BUILD_ROW, broadcast_cost, move_cost
 from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
-    ClusteredDistribution,
     HashDistribution,
     Offered,
     ReplicatedDistribution,
