@@ -36,9 +36,9 @@ class TableScan(PhysicalPlan):
     """Reads `output` columns of a table, keeping the rows for which `predicate` is true (None: all).
 
     `names` are the columns' names in the file, parallel to `output`. Task i reads the ranges of `partitions[i]`; with a single
-    partition every task reads it. `claims` are bounds (scaled integers) taken from footers that arithmetic relies on: the scan checks
-    them on the rows it delivers and fails with StatisticsViolated. For columns of exact types without a claim nothing beyond
-    the type's own range is assumed, and that range is checked in the same way for decimals. Rows keep the order of the file.
+    partition every task reads it. `claims` are bounds (scaled integers) taken from footers that arithmetic relies on: the scan
+    checks them on the rows it delivers and fails with StatisticsViolated. For columns of exact types without a claim nothing
+    beyond the type's own range is assumed, and for decimals that range is checked in the same way. Rows keep the file's order.
     """
 
     table_name: str
@@ -162,7 +162,8 @@ class AggregateMode(StrEnum):
 class AggregateExec(PhysicalPlan):
     """Groups by `keys` (columns of the input). `aggregates` are AggregateCalls from this mode's point of view.
 
-    `sum` over integers or decimals has the type DECIMAL(38, scale) here; the physical planner adds the conversion to the SQL type.
+    `sum` over integers or decimals has the type DECIMAL(38, scale) here; the physical planner adds the conversion to the
+    type of SQL.
     Without keys: COMPLETE and FINAL give exactly one row, PARTIAL gives one row per task.
     """
 

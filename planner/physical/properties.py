@@ -1,7 +1,8 @@
 """Physical properties: what an operator *requires* of an input, and what a plan *offers*.
 
-A requirement is a `Distribution`; an offer is a set of partitionings that all hold at once (after an inner join rows are spread by
-the keys of either side). `satisfies` is the only place that compares the two, and `enforce` the only one that inserts exchanges.
+A requirement is a `Distribution`; an offer is a set of partitionings that all hold at once (after an inner join rows are
+spread by the keys of either side). `satisfies` is the only place that compares the two, and `enforce` the only one that
+inserts exchanges.
 """
 
 from __future__ import annotations

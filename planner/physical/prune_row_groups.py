@@ -1,7 +1,8 @@
 """Leaves out row groups in which, by their footers, no row can satisfy a scan's predicate.
 
-Trusting CLAIMED statistics here is what every reader of Parquet does: a footer that lies hides rows from all of them. Statistics of
-exact types are scaled integers, so literals are brought to that form; a comparison that is not understood keeps the row group.
+Trusting CLAIMED statistics here is what every reader of Parquet does: a footer that lies hides rows from all of them.
+Statistics of exact types are scaled integers, so literals are brought to that form; a comparison that is not understood
+keeps the row group.
 """
 
 from __future__ import annotations
