@@ -140,7 +140,7 @@ def _call_interval(expr: Call, bounds: Bounds) -> Interval | None:
         interval = checked_interval(argument, bounds)
         if interval is None:
             return None
-        if expr.function in ("add", "subtract", "negate", "abs"):
+        if expr.function in ("add", "subtract", "negate", "abs", "modulo"):
             interval = rescale(interval, scale_of(argument.dtype), scale)
         operands.append(interval)
     first = operands[0]
