@@ -1,0 +1,204 @@
+"""The engine: workers, folder and event loop of one process, shared by any number of sessions and threads."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exec.backends.inline import execute_inline
+from exec.backends.processes import available_cores
+from exec.driver import Driver, Faults
+from exec.events import Cancelled, Committed, Delivered, PartitionLost
+from exec.exchange.layout import result_batches
+from exec.exchange.reader import InputFile, InputLost, read_files
+from exec.exchange.schema import arrow_schema
+from exec.metrics import EngineStatistics, QueryMetrics
+from exec.progress import Execution, ProgressCallback
+from exec.store.folder import EngineFolder
+from planner.dir import (
+    Determinism,
+    Dir,
+    Evaluation,
+    Recovery,
+    Single,
+    Stage,
+    StageGraph,
+    check_laws,
+)
+from planner.errors import error
+from planner.physical.nodes import PhysicalPlan, ValuesScan
+
+_DRIVERS: weakref.WeakSet[Driver] = weakref.WeakSet()
+_CLEAN_UP_PATIENCE = 5.0
+
+CALL_TIMEOUT = 10.0
+"""Seconds that a call may take; opening a file takes milliseconds, but some files make their readers hang."""
+
+
+class Engine:
+    """Runs stage graphs on worker processes. Thread-safe; a context manager; closed at the latest when the process exits.
+
+    `workers` tasks run at once (default: one for each core that this process may use), on one process more than that, so that a
+    lost worker is replaced at once. They start in the background. `faults` is for tests.
+    """
+
+    def __init__(self, workers: int | None = None, *, faults: Faults | None = None) -> None:
+        """Raises INVALID_SETTING for less than one worker, WORKER_START if no folder can be made."""
+        if workers is not None and workers < 1:
+            raise error("INVALID_SETTING", name="workers", expected="at least 1", given=workers)
+        self.workers = workers or available_cores()
+        self.last_metrics: QueryMetrics | None = None
+        self._process = os.getpid()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._query_ids = itertools.count(1)
+        try:
+            self._folder = EngineFolder()
+        except OSError as problem:
+            raise error("WORKER_START", detail=str(problem)) from problem
+        self._driver = Driver(self._folder, self.workers, faults)
+        _DRIVERS.add(self._driver)
+        self._close_driver = weakref.finalize(self, _close, self._driver, self._process)
+
+    @property
+    def folder(self) -> Path:
+        """Where this engine's files are; what others put into it (outside of the queries' folders) lives until close."""
+        return self._folder.primary
+
+    @property
+    def statistics(self) -> EngineStatistics:
+        return self._driver.statistics
+
+    # ------------------------------------------------------------------------------------------------------------- queries
+
+    def execute(
+        self, graph: StageGraph, *, progress: ProgressCallback | None = None, cancel: threading.Event | None = None
+    ) -> list[pa.Table]:
+        """Run a graph and block until it is done: one encoded table (columns `c<id>`) for each partition of the root, in order.
+
+        The tables are mapped; their files are deleted already. `progress` is called in this thread. Setting `cancel` raises
+        QueryCancelled here; Ctrl-C raises KeyboardInterrupt. In every case nothing of the query is left when this returns.
+        """
+        check_laws(graph)
+        _check_contracts(graph)
+        execution = self._submit(Execution(next(self._query_ids), graph))
+        try:
+            while True:
+                delivery = execution.wait(progress, cancel)
+                if delivery is None:
+                    raise error("CANCELLED")
+                try:
+                    tables = [_map_partition(graph, partition) for partition in delivery]
+                except InputLost as loss:
+                    self._driver.send(PartitionLost(execution.id, loss.attempts))
+                else:
+                    break
+        except BaseException:
+            self._driver.send(Cancelled(execution.id, error("CANCELLED")))
+            execution.wait_end(_CLEAN_UP_PATIENCE)
+            raise
+        self._driver.send(Delivered(execution.id))
+        execution.wait_end(_CLEAN_UP_PATIENCE)
+        self.last_metrics = execution.metrics
+        return tables
+
+    def execute_inline(self, body: PhysicalPlan, output: Dir) -> pa.Table:
+        """Run a plan without exchanges in this process; see `exec.backends.inline`."""
+        self._check_usable()
+        return execute_inline(body, output)
+
+    def call(self, function: str, *arguments: Any, timeout: float = CALL_TIMEOUT, subject: str | None = None) -> Any:
+        """Call `exec.module:function` in a worker and return what it returns, or raise the QEngineError it raises.
+
+        If it takes longer than `timeout` seconds, or kills its worker twice, FILE_UNREADABLE is raised for `subject` (by
+        default the first argument).
+        """
+        path = subject if subject is not None else str(arguments[0]) if arguments else function
+        execution = Execution(next(self._query_ids), _CALL_GRAPH, (function, arguments))
+        execution.timeout = timeout
+        execution.timeout_error = error("FILE_UNREADABLE", path=path, detail=f"it took longer than {timeout:g} s")
+        self._submit(execution)
+        try:
+            execution.wait()
+        except BaseException as problem:
+            self._driver.send(Cancelled(execution.id, error("CANCELLED")))
+            execution.wait_end(_CLEAN_UP_PATIENCE)
+            if getattr(problem, "code", "") == "WORKER_LOST":
+                raise error("FILE_UNREADABLE", path=path, detail="the process that read it crashed") from problem
+            raise
+        self._driver.send(Delivered(execution.id))
+        execution.wait_end(_CLEAN_UP_PATIENCE)
+        return execution.value
+
+    def _submit(self, execution: Execution) -> Execution:
+        self._check_usable()
+        with self._lock:
+            self._check_usable()
+            self._driver.submit(execution)
+        return execution
+
+    # ------------------------------------------------------------------------------------------------------------- the end
+
+    def _check_usable(self) -> None:
+        if os.getpid() != self._process:
+            raise error("FORKED")
+        if self._closed:
+            raise error("SESSION_CLOSED")
+
+    def close(self) -> None:
+        """End all queries, kill the workers, delete the folder. Tables that were handed out stay valid. Idempotent."""
+        if os.getpid() == self._process:
+            with self._lock:
+                self._closed = True
+            self._close_driver()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _map_partition(graph: StageGraph, partition: Committed) -> pa.Table:
+    schema = arrow_schema(graph.stage(graph.root).output)
+    output = partition.output
+    if not output.path:
+        return schema.empty_table()
+    file = InputFile(partition.attempt, output.path, output.size, result_batches(graph, output.chunks))
+    return pa.Table.from_batches(read_files([file]), schema)
+
+
+def _check_contracts(graph: StageGraph) -> None:
+    """The scheduler knows all contracts; worker processes so far carry what is kept at every border."""
+    for exchange in graph.exchanges:
+        contract = exchange.dir.contract
+        if contract.evaluation is Evaluation.EAGER or contract.recovery is Recovery.CHECKPOINT or exchange.feedback:
+            raise error("UNSUPPORTED", what=f"an exchange that is {contract}{' feedback' if exchange.feedback else ''}")
+
+
+_CALL_GRAPH = StageGraph(
+    (Stage(0, 1, ValuesScan((), ()), Dir((), (), Single(), ()), Determinism.INDETERMINATE, kind="call"),), (), root=0
+)
+
+
+def _close(driver: Driver, process: int) -> None:
+    """End of an engine: closed, dropped, or at exit. A forked child inherits the engine, but not what it owns."""
+    if os.getpid() == process:
+        driver.close()
+
+
+def _forget_drivers() -> None:
+    for driver in list(_DRIVERS):
+        with contextlib.suppress(Exception):
+            driver.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_drivers)

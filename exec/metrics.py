@@ -1,0 +1,59 @@
+"""Counters of an engine, and what is known of a query while it runs and when it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from exec.attempts import TaskOutput
+
+
+@dataclass(slots=True)
+class EngineStatistics:
+    """Counts since the engine was opened. `attempts_lost` ended with their worker; `kills` were asked for by a fault plan."""
+
+    queries: int = 0
+    workers_started: int = 0
+    workers_lost: int = 0
+    attempts_started: int = 0
+    attempts_finished: int = 0
+    attempts_failed: int = 0
+    attempts_lost: int = 0
+    kills: int = 0
+
+
+@dataclass(slots=True)
+class StageMetrics:
+    """Sums over the finished attempts of one stage; seconds are of the workers."""
+
+    tasks: int
+    attempts: int = 0
+    rows: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    def add(self, output: TaskOutput) -> None:
+        self.attempts += 1
+        self.rows += output.rows
+        self.bytes += output.bytes
+        self.seconds += output.seconds
+        self.cpu_seconds += output.cpu_seconds
+
+
+@dataclass(slots=True)
+class QueryMetrics:
+    """What a query did: by stage id, and the wall time in seconds from submission to result."""
+
+    stages: dict[int, StageMetrics] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Progress(NamedTuple):
+    """How far a query is. Tasks may go down when a loss is repaired."""
+
+    tasks_done: int
+    tasks: int
+    rows: int
+    bytes: int
+    seconds: float

@@ -1,0 +1,98 @@
+"""One query from the point of view of the thread that waits for it.
+
+The driver's thread writes, the waiting thread reads; callbacks run in the waiting thread, so they may do what they like,
+also fail, without harm to the driver.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from exec.attempts import TaskOutput
+from exec.events import Committed
+from exec.messages import StageKey
+from exec.metrics import Progress, QueryMetrics, StageMetrics
+from planner.dir import StageGraph
+from planner.errors import QEngineError
+
+ProgressCallback = Callable[[Progress], None]
+
+_POLL = 0.02
+
+
+class Execution:
+    """A submitted query. `call` is (function, arguments) if it is a call and no stage graph."""
+
+    def __init__(self, id: int, graph: StageGraph, call: tuple[str, tuple[Any, ...]] | None = None) -> None:
+        self.id = id
+        self.graph = graph
+        self.call = call
+        self.timeout: float | None = None
+        self.timeout_error: QEngineError | None = None
+        self.value: Any = None
+        self.payloads: dict[StageKey, bytes] = {}
+        self.metrics = QueryMetrics({stage.id: StageMetrics(stage.tasks) for stage in graph.stages})
+        self._condition = threading.Condition()
+        self._started = time.monotonic()
+        self._delivery: tuple[Committed, ...] | None = None
+        self._ended = False
+        self._error: QEngineError | None = None
+        self._progress: Progress | None = None
+
+    # --------------------------------------------------------------------------------------------- by the driver's thread
+
+    def finished(self, stage: int, output: TaskOutput) -> None:
+        self.metrics.stages.setdefault(stage, StageMetrics(1)).add(output)
+
+    def advance(self, done: int, total: int) -> None:
+        stages = self.metrics.stages.values()
+        rows, size = sum(stage.rows for stage in stages), sum(stage.bytes for stage in stages)
+        with self._condition:
+            self._progress = Progress(done, total, rows, size, time.monotonic() - self._started)
+            self._condition.notify_all()
+
+    def deliver(self, partitions: tuple[Committed, ...]) -> None:
+        with self._condition:
+            self._delivery = partitions
+            self.metrics.seconds = time.monotonic() - self._started
+            self._condition.notify_all()
+
+    def end(self, error: QEngineError | None) -> None:
+        with self._condition:
+            self._ended, self._error = True, error
+            self._condition.notify_all()
+
+    # -------------------------------------------------------------------------------------------- by the waiting thread
+
+    def wait(
+        self, progress: ProgressCallback | None = None, cancel: threading.Event | None = None
+    ) -> tuple[Committed, ...] | None:
+        """Block until there is a result, and take it; None if `cancel` was set first. Raises the query's error.
+
+        `progress` is called with every change. It may raise, as KeyboardInterrupt may: the query then goes on.
+        """
+        shown: Progress | None = None
+        while True:
+            with self._condition:
+                while self._delivery is None and not self._ended and (progress is None or self._progress is shown):
+                    if cancel is not None and cancel.is_set():
+                        return None
+                    self._condition.wait(_POLL if cancel is not None else None)
+                delivery, self._delivery = self._delivery, None
+                latest, ended, problem = self._progress, self._ended, self._error
+            if progress is not None and latest is not None and latest is not shown:
+                shown = latest
+                progress(latest)
+            if delivery is not None:
+                return delivery
+            if ended:
+                assert problem is not None
+                raise problem
+
+    def wait_end(self, timeout: float | None = None) -> bool:
+        """Block until no attempt runs any more and the files are gone."""
+        with self._condition:
+            return self._condition.wait_for(lambda: self._ended, timeout)
