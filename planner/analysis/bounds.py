@@ -6,8 +6,8 @@ arithmetic inside a stage, so both always agree. A bound holds for all rows of a
 
 from __future__ import annotations
 
-from planner.analysis.intervals import Bounds, Interval, checked_interval, type_interval
-from planner.dtypes import is_exact
+from planner.analysis.intervals import Bounds, Interval, checked_interval, rescale, type_interval
+from planner.dtypes import is_exact, scale_of
 from planner.expr.nodes import AggregateCall
 from planner.logical.nodes import JoinKind
 from planner.physical.nodes import (
@@ -112,6 +112,8 @@ def aggregate_interval(call: AggregateCall, inputs: Bounds, rows: int) -> Interv
         return type_interval(call.dtype)
     if call.function in ("sum", "sum_counts"):
         return Interval(min(0, argument.low * rows), max(0, argument.high * rows))
+    if call.function == "avg":
+        return rescale(argument, scale_of(call.arguments[0].dtype), scale_of(call.dtype))
     return argument
 
 
