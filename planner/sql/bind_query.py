@@ -1,0 +1,363 @@
+"""Queries: SELECT with all its clauses, VALUES, parentheses around queries, and WITH.
+
+The plan of a SELECT, from the bottom: FROM, Filter (WHERE), Aggregate and Filter (HAVING), Project to the output columns and
+whatever else ORDER BY needs, Aggregate without functions (DISTINCT), Sort, Limit, and a last Project if columns were added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner import dtypes as t
+from planner.expr.equality import same_expression
+from planner.expr.nodes import Assign, ColumnRef, Expr, Literal, SortKey, conjunction
+from planner.logical.nodes import Aggregate, Filter, Limit, LogicalPlan, Project, Sort, pass_through
+from planner.schema import Column
+from planner.sql.bind_aggregate import Grouping
+from planner.sql.bind_from import bind_from, star_columns
+from planner.sql.bind_values import bind_values
+from planner.sql.coercion import to_boolean
+from planner.sql.context import BindContext
+from planner.sql.dispatch import bind_expression, describe, refuse_arguments
+from planner.sql.output_names import output_name
+from planner.sql.scope import BoundRelation, Cte, Relation, Scope, unknown_alias
+
+_SELECT_ARGUMENTS = frozenset(
+    {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
+)
+
+
+def bind_query(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRelation:
+    """A query below a scope, whose CTEs and columns it may use. Raises UNSUPPORTED for anything that is not one of these."""
+    context.descend(node)
+    if isinstance(node, exp.Select):
+        bound = _bind_select(context, node, parent)
+    elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
+        bound = _bind_parenthesized(context, node, parent)
+    elif isinstance(node, exp.Values):
+        refuse_arguments(context, node, ("with_", "expressions", "alias", "joins", "order", "limit", "offset"))
+        scope = Scope(parent, _bind_ctes(context, node, parent))
+        bound = _finish(context, scope, bind_values(context, scope, node), node)
+    else:
+        raise context.unsupported(describe(context, node), node)
+    context.depth -= 1
+    return bound
+
+
+def _bind_ctes(context: BindContext, node: exp.Expr, parent: Scope) -> dict[str, Cte]:
+    """The CTEs that a query sees: those around it and its own, of which each sees the earlier ones."""
+    clause = node.args.get("with_")
+    if clause is None:
+        return parent.ctes
+    if clause.args.get("recursive"):
+        raise context.unsupported("WITH RECURSIVE", clause.expressions[0].args["alias"])
+    refuse_arguments(context, clause, ("expressions",))
+    ctes = dict(parent.ctes)
+    for cte in clause.expressions:
+        refuse_arguments(context, cte, ("this", "alias", "materialized"))
+        name = cte.alias
+        ctes[name.lower()] = Cte(name, cte, Scope(parent, dict(ctes)))
+    return ctes
+
+
+def _bind_parenthesized(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRelation:
+    """(query), which may have an ORDER BY and a LIMIT of its own. Its alias and joins are the FROM clause's affair."""
+    refuse_arguments(context, node, ("this", "alias", "joins", "with_", "order", "limit", "offset"))
+    scope = Scope(parent, _bind_ctes(context, node, parent))
+    return _finish(context, scope, bind_query(context, node.this, scope), node)
+
+
+def _finish(context: BindContext, scope: Scope, bound: BoundRelation, node: exp.Expr) -> BoundRelation:
+    """ORDER BY and LIMIT on a query that is bound already: keys are its output columns and expressions over them."""
+    order = node.args.get("order")
+    plan = bound.plan
+    if order is not None:
+        columns = plan.columns
+        scope.relations = [Relation("", bound.names, columns)]
+        items = [_Item(name, ColumnRef(column.dtype, column), None) for name, column in zip(bound.names, columns, strict=True)]
+        keys = _bind_order(context, scope, order, items)
+        plan = _sorted(context, plan, items, keys)
+    return BoundRelation(_limited(context, plan, node), bound.names)
+
+
+# ------------------------------------------------------------------------------------------------------------------- SELECT
+
+
+@dataclass(slots=True)
+class _Item:
+    """An output column of a SELECT: its name, its expression, and the syntax of that (None for one that `*` stands for)."""
+
+    name: str
+    expr: Expr
+    node: exp.Expr | None
+
+
+@dataclass(slots=True)
+class _OrderKey:
+    """A key of ORDER BY: an output column by position, or else an expression."""
+
+    item: int | None
+    expr: Expr
+    descending: bool
+    nulls_first: bool
+    node: exp.Expr
+
+
+def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRelation:
+    refuse_arguments(context, node, _SELECT_ARGUMENTS)
+    if not node.expressions:
+        raise context.error("SYNTAX", node, detail="SELECT needs at least one expression")
+    scope = Scope(parent, _bind_ctes(context, node, parent))
+    plan = bind_from(context, scope, node)
+    aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    scope.aliases = aliases
+    where = node.args.get("where")
+    if where is not None:
+        plan = Filter(plan, _condition(context, scope, where.this, "WHERE"))
+    items = _bind_items(context, scope, node.expressions)
+    scope.aliases = aliases
+    keys = _bind_group(context, scope, node.args.get("group"), items)
+    having = node.args.get("having")
+    having_expr = None
+    if having is not None:
+        having_expr = to_boolean(context, bind_expression(context, scope, having.this), "HAVING", having.this)
+    order_node = node.args.get("order")
+    order = _bind_order(context, scope, order_node, items) if order_node is not None else []
+
+    if keys is not None or having is not None or scope.has_aggregates:
+        grouping = Grouping(context, scope, plan, [key for key, _ in keys or ()], [name for _, name in keys or ()])
+        for item in items:
+            item.expr = grouping.over_groups(item.expr)
+        for order_key in order:
+            order_key.expr = grouping.over_groups(order_key.expr) if order_key.item is None else order_key.expr
+        if having_expr is not None:
+            having_expr = grouping.over_groups(having_expr)
+        plan = grouping.plan()
+        if having_expr is not None:
+            plan = Filter(plan, having_expr)
+    distinct = node.args.get("distinct")
+    if distinct is not None and distinct.args.get("on"):
+        raise context.unsupported("DISTINCT ON", distinct.args["on"])
+    plan = _sorted(context, plan, items, order, projected=False, distinct=distinct is not None)
+    return BoundRelation(_limited(context, plan, node), tuple(item.name for item in items))
+
+
+def _condition(context: BindContext, scope: Scope, node: exp.Expr, clause: str) -> Expr:
+    scope.clause = clause
+    condition = to_boolean(context, bind_expression(context, scope, node), clause, node)
+    scope.clause = None
+    return conjunction((condition,))
+
+
+def _bind_items(context: BindContext, scope: Scope, nodes: list[exp.Expr]) -> list[_Item]:
+    """The select list with its stars expanded. An item sees the names of those before it."""
+    items: list[_Item] = []
+    scope.aliases = {}
+    for node in nodes:
+        if isinstance(node, exp.Star):
+            refuse_arguments(context, node, ())
+            items.extend(_star(context, scope, node))
+        elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            refuse_arguments(context, node.this, ())
+            items.extend(_table_star(context, scope, node))
+        elif isinstance(node, exp.Alias):
+            items.append(_Item(node.alias, bind_expression(context, scope, node.this), node.this))
+            scope.aliases = {**scope.aliases, node.alias.lower(): node.this}
+        else:
+            expr = bind_expression(context, scope, node)
+            items.append(_Item(output_name(context, node, expr), expr, node))
+    return items
+
+
+def _star(context: BindContext, scope: Scope, node: exp.Expr) -> list[_Item]:
+    if not scope.relations:
+        raise context.error("SYNTAX", node, detail="* needs a FROM clause")
+    return _starred(context, star_columns(scope.relations, scope.merged), node)
+
+
+def _table_star(context: BindContext, scope: Scope, node: exp.Expr) -> list[_Item]:
+    refuse_arguments(context, node, ("this", "table"))
+    alias = node.args["table"].name
+    relation = next((known for known in scope.relations if known.alias.lower() == alias.lower()), None)
+    if relation is None:
+        raise unknown_alias(context, scope, node, alias)
+    return _starred(context, star_columns([relation], {}), node)
+
+
+def _starred(context: BindContext, columns: list[tuple[str, Expr]], node: exp.Expr) -> list[_Item]:
+    for _, expr in columns:
+        if isinstance(expr, ColumnRef):
+            context.origins[id(expr)] = (expr, node)
+    return [_Item(name, expr, None) for name, expr in columns]
+
+
+# ----------------------------------------------------------------------------------------------------------------- GROUP BY
+
+
+def _bind_group(
+    context: BindContext, scope: Scope, group: exp.Expr | None, items: list[_Item]
+) -> list[tuple[Expr, str]] | None:
+    """The grouping keys with names for their columns; None without GROUP BY."""
+    if group is None:
+        return None
+    refuse_arguments(context, group, ("expressions",))
+    keys = []
+    for node in group.expressions:
+        position = _ordinal(node)
+        if position is not None:
+            item = items[_checked(context, "GROUP BY", position, len(items), node)]
+            _refuse_aggregates(context, scope, item, node)
+            keys.append((item.expr, item.name))
+            continue
+        scope.clause = "GROUP BY"
+        expr = bind_expression(context, scope, node)
+        scope.clause = None
+        keys.append((expr, output_name(context, node, expr)))
+    return keys
+
+
+def _refuse_aggregates(context: BindContext, scope: Scope, item: _Item, node: exp.Expr) -> None:
+    """Bind a select item again as a key, since it may hold an aggregate where none is allowed."""
+    if scope.has_aggregates and item.node is not None:
+        scope.clause = "GROUP BY"
+        bind_expression(context, scope, item.node)
+        scope.clause = None
+
+
+def _ordinal(node: exp.Expr) -> int | None:
+    """The number that a key of GROUP BY or ORDER BY is, if it is one."""
+    if isinstance(node, exp.Literal) and not node.args["is_string"] and node.this.isdigit():
+        return int(node.this)
+    return None
+
+
+def _checked(context: BindContext, clause: str, ordinal: int, count: int, node: exp.Expr) -> int:
+    if not 1 <= ordinal <= count:
+        raise context.error("INVALID_ORDINAL", node, clause=clause, ordinal=ordinal, count=count)
+    return ordinal - 1
+
+
+# ------------------------------------------------------------------------------------------------------- ORDER BY and LIMIT
+
+
+def _bind_order(context: BindContext, scope: Scope, order: exp.Expr, items: list[_Item]) -> list[_OrderKey]:
+    refuse_arguments(context, order, ("expressions",))
+    keys = []
+    for ordered in order.expressions:
+        refuse_arguments(context, ordered, ("this", "desc", "nulls_first"))
+        node = ordered.this
+        item = _item_named(context, items, node)
+        expr = items[item].expr if item is not None else bind_expression(context, scope, node)
+        nulls_first = bool(ordered.args.get("nulls_first"))
+        keys.append(_OrderKey(item, expr, bool(ordered.args.get("desc")), nulls_first, node))
+    return keys
+
+
+def _item_named(context: BindContext, items: list[_Item], node: exp.Expr) -> int | None:
+    """The output column that a key of ORDER BY names by its position or its alias."""
+    position = _ordinal(node)
+    if position is not None:
+        return _checked(context, "ORDER BY", position, len(items), node)
+    if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+        raise context.unsupported("ORDER BY ALL", node)
+    if isinstance(node, exp.Column) and not node.args.get("table") and isinstance(node.this, exp.Identifier):
+        folded = node.name.lower()
+        return next((at for at, item in enumerate(items) if item.name.lower() == folded), None)
+    return None
+
+
+def _sorted(
+    context: BindContext,
+    plan: LogicalPlan,
+    items: list[_Item],
+    order: list[_OrderKey],
+    *,
+    projected: bool = True,
+    distinct: bool = False,
+) -> LogicalPlan:
+    """The output columns of `plan`, without duplicates if `distinct`, sorted. `projected`: the items are its columns already."""
+    assigns: list[Assign] = [] if not projected else list(pass_through(plan.columns))
+    available = frozenset(column.id for column in plan.columns)
+    used: set[int] = {assign.column.id for assign in assigns}
+    if not projected:
+        assigns = [Assign(_output_column(context, item, available, used), item.expr) for item in items]
+    width = len(assigns)
+    keys = [_sort_key(context, key, items, assigns, width, distinct) for key in order]
+    if not projected or len(assigns) > width:
+        plan = Project(plan, tuple(assigns))
+    if distinct:
+        plan = Aggregate(plan, pass_through(plan.columns), ())
+    if keys:
+        plan = Sort(plan, tuple(keys))
+    return plan
+
+
+def _output_column(context: BindContext, item: _Item, available: frozenset[int], used: set[int]) -> Column:
+    """The column of an item: the input's own where it is passed through, for the first time, and comes from this query."""
+    expr = item.expr
+    if isinstance(expr, ColumnRef) and expr.column.id in available and expr.column.id not in used:
+        used.add(expr.column.id)
+        return expr.column
+    return context.allocator.new(item.name, expr.dtype)
+
+
+def _sort_key(
+    context: BindContext, key: _OrderKey, items: list[_Item], assigns: list[Assign], width: int, distinct: bool
+) -> SortKey:
+    """The key over the projected columns; an expression that is not among them is added behind the `width` output columns."""
+    if key.item is not None:
+        column = assigns[key.item].column
+    else:
+        found = next((assign for assign in assigns if same_expression(assign.expr, key.expr)), None)
+        if found is None:
+            if distinct:
+                raise context.unsupported("ORDER BY an expression that SELECT DISTINCT does not list", key.node)
+            found = Assign(context.allocator.new("order", key.expr.dtype), key.expr)
+            assigns.append(found)
+        column = found.column
+    return SortKey(ColumnRef(column.dtype, column), key.descending, key.nulls_first)
+
+
+def _limited(context: BindContext, plan: LogicalPlan, node: exp.Expr) -> LogicalPlan:
+    limit_node, offset_node = node.args.get("limit"), node.args.get("offset")
+    if limit_node is None and offset_node is None:
+        return plan
+    limit = offset = None
+    if isinstance(limit_node, exp.Fetch):
+        refuse_arguments(context, limit_node, ("direction", "count", "limit_options"))
+        _refuse_limit_options(context, limit_node)
+        limit = _row_count(context, "FETCH", limit_node.args.get("count"), limit_node)
+    elif limit_node is not None:
+        refuse_arguments(context, limit_node, ("expression", "limit_options"))
+        _refuse_limit_options(context, limit_node)
+        limit = _row_count(context, "LIMIT", limit_node.args["expression"], limit_node)
+    if offset_node is not None:
+        refuse_arguments(context, offset_node, ("expression",))
+        offset = _row_count(context, "OFFSET", offset_node.args["expression"], offset_node)
+    return Limit(plan, limit, offset or 0) if limit is not None or offset else plan
+
+
+def _refuse_limit_options(context: BindContext, node: exp.Expr) -> None:
+    options = node.args.get("limit_options")
+    if options is None:
+        return
+    for key, what in (("percent", "LIMIT with a percentage"), ("with_ties", "WITH TIES")):
+        if options.args.get(key):
+            raise context.unsupported(what, node)
+
+
+def _row_count(context: BindContext, clause: str, node: exp.Expr | None, around: exp.Expr) -> int | None:
+    """A constant number of rows; None for ALL and NULL. Raises INVALID_LIMIT."""
+    if node is None:
+        return 1
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, (exp.Null, exp.Var)) and node.name.upper() in ("", "ALL"):
+        return None
+    if isinstance(node, (exp.Literal, exp.Neg, exp.Cast)):
+        bound = bind_expression(context, Scope(None, {}), node)
+        if isinstance(bound, Literal) and t.is_integer(bound.dtype) and bound.value is not None and bound.value >= 0:
+            return int(bound.value)
+    raise context.error("INVALID_LIMIT", node, clause=clause)

@@ -1,0 +1,56 @@
+"""Text to a typed logical plan: the public entry of the SQL front end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+# Importing these registers what they bind.
+from planner.sql import bind_aggregate, bind_functions, bind_operators, bind_subquery  # noqa: F401  isort: skip
+
+from planner.catalog import TableSnapshot
+from planner.errors import error
+from planner.logical.nodes import LogicalPlan
+from planner.ports import Catalog
+from planner.schema import ColumnAllocator
+from planner.sql.bind_query import bind_query
+from planner.sql.context import BindContext
+from planner.sql.parse import parse
+from planner.sql.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A bound statement.
+
+    The plan's `columns` are the output columns in order, and `names` their names, which may repeat. `tables` are the snapshots
+    that it reads, each once. `allocator` gave all its column ids and has to give those of every later rewrite.
+    """
+
+    plan: LogicalPlan
+    names: tuple[str, ...]
+    tables: tuple[TableSnapshot, ...]
+    allocator: ColumnAllocator
+
+
+def bind(text: str, catalog: Catalog, dialect: str = "duckdb", allocator: ColumnAllocator | None = None) -> BoundQuery:
+    """Bind one SELECT statement (or VALUES, or a parenthesized one).
+
+    Raises the subclasses of QueryError in `planner.errors`, with a position in `text` wherever the construct at fault has one,
+    and whatever DataError the catalog raises for a file that cannot be read.
+    """
+    context = BindContext(text, catalog, dialect.lower(), allocator or ColumnAllocator())
+    try:
+        statement = parse(text, dialect)
+        if not isinstance(statement, (exp.Query, exp.Values)):
+            raise context.unsupported(f"the statement {statement_name(text)}", statement)
+        bound = bind_query(context, statement, Scope(None, {}))
+    except RecursionError:
+        raise error("TOO_DEEP") from None
+    return BoundQuery(bound.plan, bound.names, tuple(context.tables.values()), context.allocator)
+
+
+def statement_name(text: str) -> str:
+    words = text.split(None, 1)
+    return words[0].upper() if words else ""

@@ -1,0 +1,81 @@
+"""What the binder of one statement carries along: where names come from, where ids come from, and how errors find their place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from planner.catalog import TableSnapshot
+from planner.errors import QEngineError, error, nearest
+from planner.expr.nodes import AggregateCall, ColumnRef
+from planner.ports import Catalog
+from planner.schema import ColumnAllocator
+from planner.sql.positions import position_of
+
+if TYPE_CHECKING:
+    from planner.sql.scope import Scope
+
+MAX_DEPTH = 150
+"""Deepest nesting of operators, function calls and subqueries. Analysis and lowering recurse over expressions a few frames per
+level, so this keeps all of them clear of the interpreter's limit. Chains of AND, OR, + and || count as one level."""
+
+MAX_TABLE_REFERENCES = 10_000
+"""CTEs are inlined, so a chain of them that doubles at every step grows beyond all bounds."""
+
+
+class BindContext:
+    """The state of binding one statement.
+
+    `level` is the depth of the innermost scope in which a column was resolved since it was last reset: it tells to which
+    query an aggregate belongs. `origins` and `aggregates` are keyed by the identity of nodes that they keep alive.
+    """
+
+    __slots__ = (
+        "aggregates", "allocator", "catalog", "depth", "dialect", "level", "like_escape", "origins", "references",
+        "tables", "text",
+    )  # fmt: skip
+
+    def __init__(self, text: str, catalog: Catalog, dialect: str, allocator: ColumnAllocator) -> None:
+        self.text = text
+        self.catalog = catalog
+        self.dialect = dialect
+        self.allocator = allocator
+        self.tables: dict[str, TableSnapshot] = {}
+        self.origins: dict[int, tuple[ColumnRef, exp.Expr]] = {}
+        self.aggregates: dict[int, tuple[AggregateCall, Scope, exp.Expr]] = {}
+        self.depth = 0
+        self.level = -1
+        self.references = 0
+        self.like_escape = "\\" if dialect in ("postgres", "mysql", "spark", "databricks", "hive", "redshift") else ""
+
+    def error(self, code: str, *nodes: exp.Expr, **values: Any) -> QEngineError:
+        """The error of a code at the hull of some syntax nodes."""
+        return error(code, position=position_of(self.text, *nodes), **values)
+
+    def unsupported(self, what: str, *nodes: exp.Expr, instead: str = "") -> QEngineError:
+        """UNSUPPORTED; `instead` names what works."""
+        return self.error("UNSUPPORTED", *nodes, what=what, nearest=f"; {instead}" if instead else "")
+
+    def descend(self, node: exp.Expr, levels: int = 1) -> None:
+        """Enter deeper nesting; the caller takes the levels off `depth` again. Raises TOO_DEEP."""
+        self.depth += levels
+        if self.depth > MAX_DEPTH:
+            raise self.error("TOO_DEEP", node)
+
+    def table(self, name: str, node: exp.Expr) -> TableSnapshot:
+        """The snapshot of a table; one statement sees one snapshot of each. Raises UNKNOWN_TABLE."""
+        self.references += 1
+        if self.references > MAX_TABLE_REFERENCES:
+            raise self.unsupported(f"a statement with more than {MAX_TABLE_REFERENCES} table references", node)
+        found = self.tables.get(name)
+        if found is None:
+            found = self.catalog.table(name)
+            if found is None:
+                folded = name.lower()
+                known = next((other for other in self.catalog.names() if other.lower() == folded), None)
+                found = self.catalog.table(known) if known is not None else None
+            if found is None:
+                raise self.error("UNKNOWN_TABLE", node, name=name, nearest=nearest(name, self.catalog.names()))
+            self.tables[name] = found
+        return found

@@ -1,0 +1,66 @@
+"""Names of output columns that the query does not name, as DuckDB gives them where that is cheap."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from planner.expr.nodes import ColumnRef, Expr
+from planner.sql.context import BindContext
+from planner.sql.positions import function_name
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.DPipe: "||", exp.EQ: "=",
+    exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.And: "AND", exp.Or: "OR",
+}  # fmt: skip
+_MAX_LENGTH = 200
+
+
+def output_name(context: BindContext, node: exp.Expr, expr: Expr) -> str:
+    """The name of the column that `node`, bound as `expr`, becomes."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Column):
+        return expr.column.name if isinstance(expr, ColumnRef) and expr.column.name.lower() == node.name.lower() else node.name
+    return _write(context, node, 0)[:_MAX_LENGTH]
+
+
+def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
+    if depth > 20:
+        return "..."
+    if isinstance(node, exp.Paren):
+        return _write(context, node.this, depth + 1)
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        table = node.args.get("table")
+        return f"{table.name}.{node.name}" if table is not None else node.name
+    if isinstance(node, exp.Literal):
+        return f"'{node.this}'" if node.args["is_string"] else str(node.this)
+    if isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Star)):
+        return "count_star()"
+    operator = _OPERATORS.get(type(node))
+    if operator is not None:
+        left, right = node.this, node.args["expression"]
+        return f"({_write(context, left, depth + 1)} {operator} {_write(context, right, depth + 1)})"
+    if isinstance(node, exp.Neg):
+        return f"-{_write(context, node.this, depth + 1)}"
+    if isinstance(node, exp.Distinct):
+        return f"DISTINCT {', '.join(_write(context, part, depth + 1) for part in node.expressions)}"
+    if isinstance(node, exp.IgnoreNulls):
+        return _write(context, node.this, depth + 1)
+    if isinstance(node, exp.Func) and not isinstance(node, (exp.Case, exp.Cast, exp.Extract, exp.Exists)):
+        name = function_name(context.text, node)
+        arguments = [
+            value
+            for key, value in node.args.items()
+            if key in ("this", "expression", "expressions", "start", "length", "decimals")
+        ]
+        parts = [
+            part
+            for value in arguments
+            for part in (value if isinstance(value, list) else [value])
+            if isinstance(part, exp.Expr)
+        ]
+        return f"{name}({', '.join(_write(context, part, depth + 1) for part in parts)})"
+    try:
+        return node.sql(dialect=context.dialect)
+    except (ValueError, RecursionError):
+        return node.key

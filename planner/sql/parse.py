@@ -1,0 +1,121 @@
+"""Text to sqlglot's syntax tree: one statement, with sqlglot's errors turned into ours."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, TokenError
+
+from planner.errors import Position, QEngineError, error, nearest
+
+# sqlglot warns when it keeps a statement as plain text; such a statement is refused by name in the binder.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+_MISSING = re.compile(r"Required keyword: '(\w+)' missing for <class '[\w.]*?(\w+)'>")
+
+
+def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
+    """The syntax tree of the only statement in `text`.
+
+    Raises UNKNOWN_DIALECT, EMPTY_QUERY, SEVERAL_STATEMENTS, TOO_DEEP, or SYNTAX with the position of the offending token.
+    """
+    known = dialect_of(dialect)
+    try:
+        statements = [statement for statement in known.parse(text) if not _is_empty(statement)]
+    except ParseError as raised:
+        raise _syntax_error(text, raised) from None
+    except TokenError:
+        raise _token_error(text) from None
+    except RecursionError:
+        raise error("TOO_DEEP") from None
+    if not statements:
+        raise error("EMPTY_QUERY")
+    if len(statements) > 1:
+        raise error("SEVERAL_STATEMENTS", count=len(statements))
+    statement = statements[0]
+    assert statement is not None
+    return statement
+
+
+def dialect_of(name: str) -> Dialect:
+    """sqlglot's dialect of a name. Raises UNKNOWN_DIALECT; the empty name, sqlglot's own dialect, is none of ours."""
+    names = [known for known in sqlglot.Dialect.classes if known]
+    found = name.lower() if isinstance(name, str) else ""
+    if found not in names:
+        raise error("UNKNOWN_DIALECT", name=name, nearest=nearest(str(name), names))
+    return Dialect.get_or_raise(found)
+
+
+def _is_empty(statement: exp.Expr | None) -> bool:
+    return statement is None or isinstance(statement, exp.Semicolon)
+
+
+def _syntax_error(text: str, raised: ParseError) -> QEngineError:
+    details: dict[str, Any] = raised.errors[0] if raised.errors else {}
+    description = str(details.get("description") or "it cannot be parsed")
+    highlight = str(details.get("highlight") or "")
+    if "SENTINEL" in description:
+        return error("SYNTAX", detail="unexpected end of the statement", position=_end(text))
+    position = _token_position(text, details, highlight)
+    at_end = position is not None and not text[position.end :].strip(" \t\r\n;")
+    missing = _MISSING.match(description)
+    if missing and at_end:
+        detail = f"something is missing after {highlight!r}"
+    elif missing:
+        part, construct = missing.groups()
+        written = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", construct).lower()
+        where = "an operand or argument" if part in ("this", "expression", "expressions") else f"the {part!r} part"
+        detail = f"{where} of {written} is missing near {highlight!r}"
+    elif description.startswith("The number of provided arguments"):
+        detail = "the function gets too many arguments"
+    elif description.startswith("Invalid expression"):
+        detail = f"unexpected {highlight!r}" if highlight else "unexpected end of the statement"
+    elif description.startswith("Expecting "):
+        detail = f"{description[len('Expecting ') :].strip()!r} is expected near {highlight!r}"
+    else:
+        detail = re.sub(r" but got <Token.*", f" near {highlight!r}", description)
+        detail = detail[:1].lower() + detail[1:]
+    return error("SYNTAX", detail=detail, position=position)
+
+
+def _end(text: str) -> Position:
+    """The last character that is not space: where more text is expected."""
+    last = max(len(text.rstrip()) - 1, 0)
+    return Position(text, last, last + 1)
+
+
+def _token_position(text: str, details: dict[str, Any], highlight: str) -> Position | None:
+    """sqlglot gives the line and the column of the token's last character, both from 1."""
+    line, column = details.get("line"), details.get("col")
+    if line is None or column is None or not text:
+        return None
+    line_start = 0
+    for _ in range(line - 1):
+        line_start = text.find("\n", line_start) + 1
+    start = line_start + column - len(highlight)
+    if text[start : start + len(highlight)] != highlight:
+        start = min(max(line_start + column - 1, 0), len(text) - 1)
+        return Position(text, start, start + 1)
+    return Position(text, start, start + max(1, len(highlight)))
+
+
+def _token_error(text: str) -> QEngineError:
+    """Say which quote or comment was never closed; sqlglot only tells that the text has no end."""
+    closers = {"'": "'", '"': '"', "`": "`", "/*": "*/", "--": "\n"}
+    at = 0
+    while at < len(text):
+        opener = text[at : at + 2] if text[at : at + 2] in ("/*", "--") else text[at]
+        if opener not in closers:
+            at += 1
+            continue
+        end = text.find(closers[opener], at + len(opener))
+        if end < 0 and opener != "--":
+            what = "comment" if opener == "/*" else "string" if opener == "'" else "quoted name"
+            return error("SYNTAX", detail=f"the {what} is never closed", position=Position(text, at, at + len(opener)))
+        at = len(text) if end < 0 else end + len(closers[opener])
+    return error("SYNTAX", detail="it cannot be split into words", position=_end(text) if text else None)

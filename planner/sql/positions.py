@@ -1,0 +1,61 @@
+"""Where a syntax node stands in the query's text.
+
+sqlglot marks identifiers, literals, stars and function names only. The span of any other node is the hull of what it holds; a
+node that holds nothing with a mark (NULL, TRUE) takes the span of the node around it.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from planner.errors import Position
+
+
+def position_of(text: str, *nodes: exp.Expr) -> Position | None:
+    """The hull of some nodes, or None if nothing is known about any of them."""
+    start, end = len(text) + 1, -1
+    for node in nodes:
+        span = _span(node)
+        if span is not None:
+            start, end = min(start, span[0]), max(end, span[1])
+    if end < 0 or end > len(text):
+        return None
+    return Position(text, start, _close_parentheses(text, start, end))
+
+
+def _span(node: exp.Expr) -> tuple[int, int] | None:
+    current: exp.Expr | None = node
+    while current is not None:
+        start, end = -1, -1
+        for part in current.walk():
+            meta = part.meta
+            if "start" in meta:
+                start = meta["start"] if start < 0 else min(start, meta["start"])
+                end = max(end, meta["end"] + 1)
+        if end >= 0:
+            return start, end
+        current = current.parent
+    return None
+
+
+def _close_parentheses(text: str, start: int, end: int) -> int:
+    """The end of a span after the parentheses that it opens: `sum(x` becomes `sum(x)`."""
+    inside = text[start:end]
+    missing = inside.count("(") - inside.count(")")
+    at = end
+    while missing > 0 and at < len(text) and (text[at] == ")" or text[at].isspace()):
+        if text[at] == ")":
+            missing -= 1
+            end = at + 1
+        at += 1
+    return end
+
+
+def function_name(text: str, node: exp.Expr) -> str:
+    """The name of a function as the query spells it, else sqlglot's name of it, in lower case."""
+    meta = node.meta
+    if "start" in meta and "end" in meta:
+        written = text[meta["start"] : meta["end"] + 1]
+        if written.isidentifier():
+            return written.lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
