@@ -158,20 +158,11 @@ def _attempt_finished(state: State, event: AttemptFinished, out: list[Command]) 
         return
     del query.live[attempt.task]
     entry = Committed(attempt, event.output, running.worker, running.reads())
-    if query.versions.get(attempt.stage) != attempt.version or attempt.task in query.committed:
-        out.append(Discard(event.output))
-    elif not query.is_gang(attempt.stage):
-        _admit(query, entry, out)
-    else:
+    if query.is_gang(attempt.stage):
         query.held[attempt.task] = entry
-        members = query.region_tasks(attempt.stage)
-        if all(member in query.held for member in members):
-            for member in members:
-                entry = query.held.pop(member)
-                if member in query.committed:
-                    out.append(Discard(entry.output))
-                else:
-                    _admit(query, entry, out)
+        _admit_region(query, attempt.stage, out)
+    else:
+        _admit(query, entry, out)
 
 
 def _attempt_failed(state: State, event: AttemptFailed, out: list[Command]) -> None:
@@ -241,13 +232,25 @@ def _take(state: State, attempt: Attempt) -> tuple[QueryState | None, Running | 
 
 
 def _admit(query: QueryState, entry: Committed, out: list[Command]) -> None:
-    stage = entry.attempt.stage
-    query.commit(entry.attempt.task, entry)
+    """The commit rule: the first complete attempt of the stage as the graph has it now."""
+    stage, task = entry.attempt.stage, entry.attempt.task
+    if query.versions.get(stage) != entry.attempt.version or task in query.committed:
+        out.append(Discard(entry.output))
+        return
+    query.commit(task, entry)
     if query.is_checkpointed(stage):
         out.append(Checkpoint(entry.attempt, entry.output))
-    query.offer_consumers(entry.attempt.task)
+    query.offer_consumers(task)
     if query.adaptive and query.missing[stage] == 0 and stage != query.graph.root:
         out.append(Replan(query.id, query.graph.version, _actuals(query)))
+
+
+def _admit_region(query: QueryState, stage: int, out: list[Command]) -> None:
+    """A region is admitted when all of it is finished; what an earlier run of it has left is kept."""
+    members = query.region_tasks(stage)
+    if all(member in query.held for member in members):
+        for member in members:
+            _admit(query, query.held.pop(member), out)
 
 
 def _actuals(query: QueryState) -> tuple[tuple[int, int, int], ...]:
