@@ -1,0 +1,219 @@
+"""Removing correlation of any shape: the domain, the distinct outer values, is joined to the leaves and carried up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.analysis.free_columns import free_columns, output_ids
+from planner.analysis.keys import at_most_one_row, exactly_one_row
+from planner.analysis.nullability import non_null_columns
+from planner.dtypes import BOOLEAN
+from planner.errors import error
+from planner.expr.nodes import (
+    FALSE,
+    TRUE,
+    AggregateCall,
+    Assign,
+    Call,
+    Compare,
+    CompareOp,
+    Expr,
+    SortKey,
+    conjunction,
+)
+from planner.expr.substitute import reference, rename
+from planner.logical.copy import fresh_copy
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalPlan,
+    Project,
+    Sort,
+    TopN,
+    pass_through,
+)
+from planner.optimizer.unnesting.scalar_aggregate import zero_counts
+from planner.schema import Column, ColumnAllocator
+
+Columns = Mapping[int, Column]
+"""The column that stands for an outer column, by the outer column's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """A plan that was evaluated for every value of the domain: its old columns, and one for each outer column."""
+
+    plan: LogicalPlan
+    columns: Columns
+
+
+def join_by_domain(join: DependentJoin, outer: frozenset[int], allocator: ColumnAllocator) -> LogicalPlan:
+    """The dependent join as a join with its right input evaluated for all distinct values of the outer columns at once.
+
+    The left input is evaluated twice. Raises UNSUPPORTED for a correlated LIMIT that needs more than the first row.
+    """
+    pusher = _DomainPusher(join.left, outer, allocator)
+    right = pusher.push(join.right)
+    condition = conjunction((join.condition, *pusher.match({id: pusher.outer[id] for id in pusher.outer}, right.columns)))
+    joined = Join(join.left, right.plan, join.kind, condition, join.mark)
+    return joined if joined.columns == join.columns else Project(joined, pass_through(join.columns))
+
+
+class _DomainPusher:
+    def __init__(self, left: LogicalPlan, outer: frozenset[int], allocator: ColumnAllocator) -> None:
+        self._left = left
+        self._allocator = allocator
+        self.outer = {column.id: column for column in left.columns if column.id in outer}
+        self._never_null = non_null_columns(left)
+
+    def _domain(self) -> _Pushed:
+        """A new copy of the domain."""
+        copy, fresh = fresh_copy(self._left, self._allocator)
+        columns = {id: self._allocator.copy_of(column) for id, column in self.outer.items()}
+        keys = tuple(Assign(column, reference(fresh[id])) for id, column in columns.items())
+        return _Pushed(Aggregate(copy, keys, ()), columns)
+
+    def match(self, a: Columns, b: Columns) -> list[Expr]:
+        """Conditions that two sides are about the same value of the domain."""
+        return [
+            Compare(
+                BOOLEAN,
+                CompareOp.EQ if id in self._never_null else CompareOp.NOT_DISTINCT,
+                reference(a[id]),
+                reference(b[id]),
+            )
+            for id in self.outer
+        ]
+
+    def push(self, plan: LogicalPlan) -> _Pushed:
+        """Evaluate `plan` for every value of the domain."""
+        if not free_columns(plan) & self.outer.keys():
+            domain = self._domain()
+            return _Pushed(Join(domain.plan, plan, JoinKind.INNER, TRUE), domain.columns)
+        match plan:
+            case Filter():
+                below = self.push(plan.input)
+                return _Pushed(Filter(below.plan, rename(plan.predicate, below.columns)), below.columns)
+            case Project():
+                below = self.push(plan.input)
+                return self._project(below, plan.assigns)
+            case Sort():
+                return self.push(plan.input)  # nobody sees the order of a subquery
+            case Aggregate():
+                return self._aggregate(plan)
+            case Join():
+                return self._join(plan)
+            case Limit() | TopN():
+                return self._limit(plan)
+        raise error("INTERNAL", detail=f"{type(plan).__name__} inside of a dependent join")
+
+    def _project(self, below: _Pushed, assigns: tuple[Assign, ...]) -> _Pushed:
+        """The assignments, and the domain's columns beside them."""
+        renamed = tuple(rename(assign, below.columns) for assign in assigns)
+        given = {assign.column.id for assign in renamed}
+        more = tuple(column for column in below.columns.values() if column.id not in given)
+        return _Pushed(Project(below.plan, renamed + pass_through(more)), below.columns)
+
+    def _aggregate(self, plan: Aggregate) -> _Pushed:
+        below = self.push(plan.input)
+        keys = tuple(rename(key, below.columns) for key in plan.keys)
+        calls = tuple(rename(call, below.columns) for call in plan.aggregates)
+        given = {key.column.id for key in keys}
+        domain_keys = pass_through(tuple(c for c in below.columns.values() if c.id not in given))
+        if plan.keys:
+            return _Pushed(Aggregate(below.plan, keys + domain_keys, calls), below.columns)
+        # A value of the domain without any row still has a group, which is empty.
+        counted, values = zero_counts(calls, self._allocator)
+        groups = Aggregate(below.plan, domain_keys, counted)
+        domain = self._domain()
+        condition = conjunction(self.match(domain.columns, below.columns))
+        joined = Join(domain.plan, groups, JoinKind.LEFT, condition)
+        kept = pass_through(tuple(domain.columns.values()))
+        return _Pushed(Project(joined, values + kept), domain.columns)
+
+    def _join(self, plan: Join) -> _Pushed:
+        correlated_left = bool(free_columns(plan.left) & self.outer.keys())
+        correlated_right = bool(free_columns(plan.right) & self.outer.keys())
+        if plan.kind is JoinKind.FULL:
+            return self._full_join(plan)
+        if plan.kind is JoinKind.INNER and correlated_right and not correlated_left:
+            right = self.push(plan.right)
+            joined = Join(plan.left, right.plan, plan.kind, rename(plan.condition, right.columns))
+            return _Pushed(joined, right.columns)
+        left = self.push(plan.left)
+        condition = rename(plan.condition, left.columns)
+        if not correlated_right:
+            return _Pushed(plan.replace(left=left.plan, condition=condition), left.columns)
+        right = self.push(plan.right)
+        condition = conjunction((condition, *self.match(left.columns, right.columns)))
+        return _Pushed(Join(left.plan, right.plan, plan.kind, condition, plan.mark), left.columns)
+
+    def _full_join(self, plan: Join) -> _Pushed:
+        """Both sides carry the domain; a row without a partner has it on one side only."""
+        left, right = self.push(plan.left), self.push(plan.right)
+        condition = conjunction((rename(plan.condition, left.columns), *self.match(left.columns, right.columns)))
+        joined = Join(left.plan, right.plan, plan.kind, condition)
+        merged = {id: self._allocator.copy_of(column) for id, column in self.outer.items()}
+        either = tuple(
+            Assign(column, Call(column.dtype, "coalesce", (reference(left.columns[id]), reference(right.columns[id]))))
+            for id, column in merged.items()
+        )
+        return _Pushed(Project(joined, pass_through(plan.columns) + either), merged)
+
+    def _limit(self, plan: Limit | TopN) -> _Pushed:
+        if plan.limit == 0:
+            below = self.push(plan.input)
+            return _Pushed(Filter(below.plan, FALSE), below.columns)
+        if plan.offset == 0 and (plan.limit is None or at_most_one_row(plan.input) or exactly_one_row(plan.input)):
+            return self.push(plan.input)
+        if plan.limit != 1 or plan.offset or len(plan.columns) != 1:
+            raise error("UNSUPPORTED", what="LIMIT in a correlated subquery")
+        source, keys = plan.input, plan.keys if isinstance(plan, TopN) else ()
+        projects: list[Project] = []
+        while not keys and isinstance(source, (Project, Sort)):
+            if isinstance(source, Project):
+                projects.append(source)
+            else:
+                keys = source.keys
+            source = source.input
+        below = self.push(source)
+        for key in keys:
+            below = self._keep_least(below, rename(key, below.columns))
+        for project in reversed(projects):
+            below = self._project(below, project.assigns)
+        return self._any_row(below, plan.columns[0])
+
+    def _keep_least(self, rows: _Pushed, key: SortKey) -> _Pushed:
+        """For every value of the domain, the rows that come first by one key."""
+        column = self._allocator.new("key", key.expr.dtype)
+        keyed = self._project(rows, (*pass_through(_without(rows)), Assign(column, key.expr)))
+        if key.nulls_first and column.id not in non_null_columns(keyed.plan):
+            raise error("UNSUPPORTED", what="NULLS FIRST with LIMIT in a correlated subquery")
+        copy, fresh = fresh_copy(keyed.plan, self._allocator)
+        least = self._allocator.copy_of(column)
+        call = AggregateCall(column.dtype, "max" if key.descending else "min", (reference(fresh[column.id]),))
+        copied = {id: fresh[c.id] for id, c in keyed.columns.items()}
+        groups = Aggregate(copy, pass_through(tuple(copied.values())), (Assign(least, call),))
+        same = Compare(BOOLEAN, CompareOp.NOT_DISTINCT, reference(column), reference(least))
+        joined = Join(keyed.plan, groups, JoinKind.INNER, conjunction((*self.match(keyed.columns, copied), same)))
+        return _Pushed(joined, keyed.columns)
+
+    def _any_row(self, rows: _Pushed, column: Column) -> _Pushed:
+        """One row for every value of the domain that has rows: a value of `column` in one of them."""
+        source = self._allocator.copy_of(column)
+        renamed = self._project(rows, (Assign(source, reference(column)),))
+        call = AggregateCall(column.dtype, "any_value", (reference(source),))
+        keys = pass_through(tuple(renamed.columns.values()))
+        return _Pushed(Aggregate(renamed.plan, keys, (Assign(column, call),)), renamed.columns)
+
+
+def _without(rows: _Pushed) -> tuple[Column, ...]:
+    """The columns of a pushed plan that are not the domain's."""
+    domain = {column.id for column in rows.columns.values()}
+    assert domain <= output_ids(rows.plan)
+    return tuple(column for column in rows.plan.columns if column.id not in domain)
