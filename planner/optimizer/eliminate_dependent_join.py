@@ -5,7 +5,8 @@ from __future__ import annotations
 from planner.analysis.free_columns import free_columns, output_ids
 from planner.analysis.keys import at_most_one_row, exactly_one_row, matches_at_most_one
 from planner.dtypes import BOOLEAN
-from planner.expr.nodes import FALSE, TRUE, Assign, Case, Expr, Literal, conjunction
+from planner.expr.nodes import FALSE, TRUE, Assign, Case, Expr
+from planner.expr.predicates import all_of, is_trivial
 from planner.logical.nodes import DependentJoin, Filter, Join, JoinKind, Limit, LogicalPlan, Project, pass_through
 from planner.optimizer.unnesting.pull_correlation import pull_correlation
 from planner.optimizer.unnesting.push_domain import join_by_domain
@@ -37,7 +38,7 @@ def eliminate_dependent_join(join: DependentJoin, context: OptimizerContext) -> 
         return plan
     pulled = pull_correlation(join.right, outer, context.allocator)
     if pulled is not None:
-        condition = conjunction((join.condition, *pulled.predicates))
+        condition = all_of(join.condition, pulled.predicates)
         joined = independent_join(DependentJoin(join.left, pulled.plan, join.kind, condition, join.mark))
         return joined if joined.columns == join.columns else Project(joined, pass_through(join.columns))
     return join_by_domain(join, outer, context.allocator)
@@ -47,11 +48,13 @@ def independent_join(join: DependentJoin) -> LogicalPlan:
     """The plain join of a dependent one whose inputs are independent, of the simplest kind that gives the same rows."""
     kind, right = join.kind, join.right
     if kind is JoinKind.SINGLE:
-        if _is_true(join.condition) and exactly_one_row(right):
+        if is_trivial(join.condition) and exactly_one_row(right):
             kind = JoinKind.INNER
         elif matches_at_most_one(join):
             kind = JoinKind.LEFT
-    elif kind in _TESTS and not free_columns(join.condition) & output_ids(right) and not at_most_one_row(right):
+    elif kind in _TESTS and not (
+        free_columns(right) or free_columns(join.condition) & output_ids(right) or at_most_one_row(right)
+    ):
         right = Limit(right, 1)  # whether there is a row at all does not need all of them
     return Join(join.left, right, kind, join.condition, join.mark)
 
@@ -70,8 +73,4 @@ def _test_one_row(join: DependentJoin) -> LogicalPlan:
 
 def is_true(expr: Expr) -> Expr:
     """Whether a condition is true; false where it is NULL."""
-    return expr if _is_true(expr) else Case(BOOLEAN, (expr,), (TRUE,), FALSE)
-
-
-def _is_true(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and expr.value is True
+    return expr if is_trivial(expr) else Case(BOOLEAN, (expr,), (TRUE,), FALSE)

@@ -20,8 +20,8 @@ from planner.expr.nodes import (
     CompareOp,
     Expr,
     SortKey,
-    conjunction,
 )
+from planner.expr.predicates import all_of
 from planner.expr.substitute import reference, rename
 from planner.logical.copy import fresh_copy
 from planner.logical.nodes import (
@@ -59,7 +59,7 @@ def join_by_domain(join: DependentJoin, outer: frozenset[int], allocator: Column
     """
     pusher = _DomainPusher(join.left, outer, allocator)
     right = pusher.push(join.right)
-    condition = conjunction((join.condition, *pusher.match({id: pusher.outer[id] for id in pusher.outer}, right.columns)))
+    condition = all_of(join.condition, pusher.match(pusher.outer, right.columns))
     joined = Join(join.left, right.plan, join.kind, condition, join.mark)
     return joined if joined.columns == join.columns else Project(joined, pass_through(join.columns))
 
@@ -131,7 +131,7 @@ class _DomainPusher:
         counted, values = zero_counts(calls, self._allocator)
         groups = Aggregate(below.plan, domain_keys, counted)
         domain = self._domain()
-        condition = conjunction(self.match(domain.columns, below.columns))
+        condition = all_of(self.match(domain.columns, below.columns))
         joined = Join(domain.plan, groups, JoinKind.LEFT, condition)
         kept = pass_through(tuple(domain.columns.values()))
         return _Pushed(Project(joined, values + kept), domain.columns)
@@ -150,13 +150,13 @@ class _DomainPusher:
         if not correlated_right:
             return _Pushed(plan.replace(left=left.plan, condition=condition), left.columns)
         right = self.push(plan.right)
-        condition = conjunction((condition, *self.match(left.columns, right.columns)))
+        condition = all_of(condition, self.match(left.columns, right.columns))
         return _Pushed(Join(left.plan, right.plan, plan.kind, condition, plan.mark), left.columns)
 
     def _full_join(self, plan: Join) -> _Pushed:
         """Both sides carry the domain; a row without a partner has it on one side only."""
         left, right = self.push(plan.left), self.push(plan.right)
-        condition = conjunction((rename(plan.condition, left.columns), *self.match(left.columns, right.columns)))
+        condition = all_of(rename(plan.condition, left.columns), self.match(left.columns, right.columns))
         joined = Join(left.plan, right.plan, plan.kind, condition)
         merged = {id: self._allocator.copy_of(column) for id, column in self.outer.items()}
         either = tuple(
@@ -200,16 +200,15 @@ class _DomainPusher:
         copied = {id: fresh[c.id] for id, c in keyed.columns.items()}
         groups = Aggregate(copy, pass_through(tuple(copied.values())), (Assign(least, call),))
         same = Compare(BOOLEAN, CompareOp.NOT_DISTINCT, reference(column), reference(least))
-        joined = Join(keyed.plan, groups, JoinKind.INNER, conjunction((*self.match(keyed.columns, copied), same)))
+        joined = Join(keyed.plan, groups, JoinKind.INNER, all_of(self.match(keyed.columns, copied), same))
         return _Pushed(joined, keyed.columns)
 
     def _any_row(self, rows: _Pushed, column: Column) -> _Pushed:
         """One row for every value of the domain that has rows: a value of `column` in one of them."""
-        source = self._allocator.copy_of(column)
-        renamed = self._project(rows, (Assign(source, reference(column)),))
-        call = AggregateCall(column.dtype, "any_value", (reference(source),))
-        keys = pass_through(tuple(renamed.columns.values()))
-        return _Pushed(Aggregate(renamed.plan, keys, (Assign(column, call),)), renamed.columns)
+        source, fresh = fresh_copy(rows.plan, self._allocator)  # `column` itself is produced once more, by the aggregate
+        columns = {id: fresh[c.id] for id, c in rows.columns.items()}
+        call = AggregateCall(column.dtype, "any_value", (reference(fresh[column.id]),))
+        return _Pushed(Aggregate(source, pass_through(tuple(columns.values())), (Assign(column, call),)), columns)
 
 
 def _without(rows: _Pushed) -> tuple[Column, ...]:

@@ -6,7 +6,8 @@ from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns, output_ids
 from planner.dtypes import is_decimal
 from planner.expr.functions import AGGREGATES
-from planner.expr.nodes import AggregateCall, Assign, Call, Expr, Literal, conjunction
+from planner.expr.nodes import AggregateCall, Assign, Call, Literal, conjunction
+from planner.expr.predicates import is_trivial
 from planner.expr.substitute import reference
 from planner.logical.nodes import Aggregate, DependentJoin, Join, JoinKind, Limit, LogicalPlan, Project, Sort, pass_through
 from planner.optimizer.unnesting.pull_correlation import Pulled, group_by_predicates, pull_correlation
@@ -28,7 +29,7 @@ def join_scalar_aggregate(join: DependentJoin, outer: frozenset[int], allocator:
     A left row without a group gets what the aggregate gives for no rows: NULL from the join, zero for counts. The projections
     see exactly one row for each left row, as before. Needs equalities only, and nothing below the projections that can raise.
     """
-    if join.kind not in _ONE_PER_LEFT_ROW or not _is_true(join.condition):
+    if join.kind not in _ONE_PER_LEFT_ROW or not is_trivial(join.condition):
         return None
     projects: list[Project] = []
     below = join.right
@@ -88,7 +89,3 @@ def _zero(column: Column) -> object:
     from decimal import Decimal
 
     return Decimal(0) if is_decimal(column.dtype) else 0
-
-
-def _is_true(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and expr.value is True

@@ -1,0 +1,176 @@
+"""Every shape of subquery, run by the reference interpreter before and after the optimizer, over data with NULLs and duplicates."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from planner.dtypes import INTEGER, VARCHAR
+from planner.errors import QEngineError
+from planner.expr.nodes import Exists, InSubquery, ScalarSubquery
+from planner.logical.nodes import DependentJoin
+from planner.optimizer import optimize
+from planner.tree import kind_mask
+from tests.plans import TestCatalog, bound, random_rows, snapshot, verifying
+from tests.reference_interpreter import run
+
+CATALOG = TestCatalog(
+    {
+        "o": snapshot("o", [("a", INTEGER, True), ("b", INTEGER, True), ("k", INTEGER, False), ("s", VARCHAR, True)], 12),
+        "i": snapshot("i", [("a", INTEGER, True), ("c", INTEGER, True), ("k", INTEGER, False)], 12),
+        "j": snapshot("j", [("c", INTEGER, True), ("d", INTEGER, True), ("k", INTEGER, False)], 8),
+        "e": snapshot("e", [("a", INTEGER, True), ("x", INTEGER, False)], 0),
+    }
+)
+SMALL = [None, 1, 2, 3]
+TABLE_SETS = [
+    {
+        "o": random_rows(seed, 9, [SMALL, SMALL, [1, 2, 3, 4], ["x", "y", None]]),
+        "i": random_rows(seed + 100, [10, 3, 0][seed % 3], [SMALL, SMALL, [1, 2, 3, 4]]),
+        "j": random_rows(seed + 200, 6, [SMALL, SMALL, [1, 2, 3, 4]]),
+        "e": [],
+    }
+    for seed in range(6)
+]
+
+QUERIES = {
+    # EXISTS and NOT EXISTS
+    "exists": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a)",
+    "not exists": "SELECT * FROM o WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a)",
+    "exists inequality": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND i.c <> o.b)",
+    "not exists inequality": "SELECT * FROM o WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.a < o.a)",
+    "exists uncorrelated": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = 1)",
+    "not exists uncorrelated": "SELECT * FROM o WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.a = 1)",
+    "exists empty": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM e)",
+    "not exists empty": "SELECT * FROM o WHERE NOT EXISTS (SELECT 1 FROM e WHERE e.a = o.a)",
+    "exists aggregate": "SELECT * FROM o WHERE EXISTS (SELECT count(*) FROM i WHERE i.a = o.a)",
+    "not exists aggregate": "SELECT * FROM o WHERE NOT EXISTS (SELECT count(*) FROM i WHERE i.a = o.a)",
+    "exists having": "SELECT * FROM o WHERE EXISTS (SELECT count(*) FROM i WHERE i.a = o.a HAVING count(*) > 1)",
+    "exists grouped having": "SELECT * FROM o WHERE EXISTS (SELECT c FROM i WHERE i.a = o.a GROUP BY c HAVING count(*) > 1)",
+    "exists limit": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a ORDER BY i.c LIMIT 3)",
+    "exists limit 0": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a LIMIT 0)",
+    "exists distinct": "SELECT * FROM o WHERE EXISTS (SELECT DISTINCT i.c FROM i WHERE i.a = o.a)",
+    "exists join": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i, j WHERE i.c = j.c AND i.a = o.a AND j.d = o.b)",
+    "exists join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i JOIN j ON i.c = j.c AND i.a = o.a)",
+    "exists left join": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON i.c = j.c WHERE i.a = o.a AND j.d IS NULL)",
+    "exists left join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON j.c = o.a WHERE i.a = o.b AND j.d = 1)",
+    "exists full join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i FULL JOIN j ON i.c = j.c AND i.a = o.a WHERE j.d = o.b)",
+    "exists of outer only": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE o.a = 1)",
+    "exists in or": "SELECT * FROM o WHERE b = 1 OR EXISTS (SELECT 1 FROM i WHERE i.a = o.a)",
+    "not exists in or": "SELECT * FROM o WHERE b = 1 OR NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND i.c = o.b)",
+    "exists in select": "SELECT k, EXISTS (SELECT 1 FROM i WHERE i.a = o.a) AS m FROM o",
+    "exists in case": "SELECT CASE WHEN EXISTS (SELECT 1 FROM i WHERE i.a = o.a) THEN 'yes' ELSE s END AS m FROM o",
+    # IN and NOT IN
+    "in": "SELECT * FROM o WHERE a IN (SELECT c FROM i)",
+    "in not null": "SELECT * FROM o WHERE k IN (SELECT k FROM i)",
+    "not in": "SELECT * FROM o WHERE a NOT IN (SELECT c FROM i)",
+    "not in not null": "SELECT * FROM o WHERE k NOT IN (SELECT k FROM i)",
+    "not in empty": "SELECT * FROM o WHERE a NOT IN (SELECT a FROM e)",
+    "not in filtered": "SELECT * FROM o WHERE a NOT IN (SELECT c FROM i WHERE c IS NOT NULL)",
+    "in correlated": "SELECT * FROM o WHERE b IN (SELECT c FROM i WHERE i.a = o.a)",
+    "not in correlated": "SELECT * FROM o WHERE b NOT IN (SELECT c FROM i WHERE i.a = o.a)",
+    "not in correlated inequality": "SELECT * FROM o WHERE b NOT IN (SELECT c FROM i WHERE i.a > o.a)",
+    "in aggregate": "SELECT * FROM o WHERE b IN (SELECT max(c) FROM i WHERE i.a = o.a)",
+    "not in aggregate": "SELECT * FROM o WHERE b NOT IN (SELECT max(c) FROM i WHERE i.a = o.a)",
+    "in grouped": "SELECT * FROM o WHERE a IN (SELECT a FROM i GROUP BY a HAVING count(*) > 1)",
+    "in grouped correlated": "SELECT * FROM o WHERE a IN (SELECT a FROM i WHERE i.c = o.b GROUP BY a HAVING count(*) > 0)",
+    "in or": "SELECT * FROM o WHERE b = 2 OR a IN (SELECT c FROM i)",
+    "not in or": "SELECT * FROM o WHERE b = 2 OR a NOT IN (SELECT c FROM i WHERE i.k = o.k)",
+    "in select": "SELECT k, a IN (SELECT c FROM i) AS m FROM o",
+    "not in select": "SELECT k, a NOT IN (SELECT c FROM i WHERE i.a = o.b) AS m FROM o",
+    "in select not null": "SELECT k, k IN (SELECT k FROM i) AS m FROM o",
+    "in is null": "SELECT * FROM o WHERE (a IN (SELECT c FROM i WHERE i.k = o.k)) IS NULL",
+    "in case": "SELECT CASE WHEN a IN (SELECT c FROM i) THEN 1 WHEN b IN (SELECT d FROM j) THEN 2 ELSE 3 END AS m FROM o",
+    "in expression": "SELECT * FROM o WHERE a + b IN (SELECT c + 1 FROM i WHERE i.k >= o.k)",
+    "in of outer": "SELECT * FROM o WHERE a IN (SELECT o.b FROM i)",
+    "in distinct": "SELECT * FROM o WHERE a IN (SELECT DISTINCT c FROM i WHERE i.a = o.b)",
+    # scalar subqueries
+    "scalar max": "SELECT k, (SELECT max(c) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar count": "SELECT k, (SELECT count(*) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar count column": "SELECT k, (SELECT count(c) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar count plus": "SELECT k, (SELECT count(*) + coalesce(max(c), 7) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar sum": "SELECT k, (SELECT sum(c) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar uncorrelated": "SELECT k, (SELECT max(c) FROM i) AS m FROM o",
+    "scalar uncorrelated empty": "SELECT k, (SELECT a FROM e) AS m FROM o",
+    "scalar where": "SELECT * FROM o WHERE b < (SELECT max(c) FROM i WHERE i.a = o.a)",
+    "scalar where count": "SELECT * FROM o WHERE 0 = (SELECT count(*) FROM i WHERE i.a = o.a)",
+    "scalar where uncorrelated": "SELECT * FROM o WHERE b < (SELECT avg(c) FROM i)",
+    "scalar inequality": "SELECT k, (SELECT count(*) FROM i WHERE i.a < o.a) AS m FROM o",
+    "scalar inequality sum": "SELECT k, (SELECT sum(c) FROM i WHERE i.a <> o.a AND i.k = o.k) AS m FROM o",
+    "scalar two keys": "SELECT k, (SELECT min(c) FROM i WHERE i.a = o.a AND i.k = o.k) AS m FROM o",
+    "scalar expression key": "SELECT k, (SELECT count(*) FROM i WHERE i.a + 1 = o.a) AS m FROM o",
+    "scalar cast key": "SELECT k, (SELECT count(*) FROM i WHERE CAST(i.a AS BIGINT) = CAST(o.a AS BIGINT)) AS m FROM o",
+    "scalar outer in select": "SELECT k, (SELECT o.b + max(c) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar outer only": "SELECT k, (SELECT o.b) AS m FROM o",
+    "scalar having": "SELECT k, (SELECT max(c) FROM i WHERE i.a = o.a HAVING count(*) > 1) AS m FROM o",
+    "scalar having count": "SELECT k, (SELECT count(*) FROM i WHERE i.a = o.a HAVING count(*) < 2) AS m FROM o",
+    "scalar distinct": "SELECT k, (SELECT DISTINCT i.a FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar count distinct": "SELECT k, (SELECT count(DISTINCT c) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar filter": "SELECT k, (SELECT count(*) FILTER (WHERE c = 1) FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar limit": "SELECT k, (SELECT c FROM i WHERE i.a = o.a ORDER BY c LIMIT 1) AS m FROM o",
+    "scalar limit descending": "SELECT k, (SELECT k FROM i WHERE i.a = o.a ORDER BY k DESC LIMIT 1) AS m FROM o",
+    "scalar limit other key": "SELECT k, (SELECT k * 10 FROM i WHERE i.a = o.a ORDER BY k DESC, c LIMIT 1) AS m FROM o",
+    "scalar limit aggregate": "SELECT k, (SELECT count(*) FROM i WHERE i.a = o.a LIMIT 1) AS m FROM o",
+    "scalar in or": "SELECT * FROM o WHERE b = 3 OR a = (SELECT max(c) FROM i WHERE i.k = o.k)",
+    "scalar in case": "SELECT CASE WHEN b = 1 THEN (SELECT count(*) FROM i WHERE i.a = o.a) ELSE -1 END AS m FROM o",
+    "scalar guarded": "SELECT CASE WHEN (SELECT count(*) FROM i WHERE i.a = o.a) = 1"
+    " THEN (SELECT c FROM i WHERE i.a = o.a) END AS m FROM o",
+    "scalar several rows": "SELECT k, (SELECT c FROM i WHERE i.a = o.a) AS m FROM o",
+    "scalar guarded by column": "SELECT CASE WHEN b IS NULL AND b = 1 THEN (SELECT c FROM i) ELSE 0 END AS m FROM o",
+    "scalar in order by": "SELECT k FROM o ORDER BY (SELECT count(*) FROM i WHERE i.a = o.a), k",
+    "scalar in aggregate": "SELECT sum((SELECT count(*) FROM i WHERE i.a = o.a)) AS m FROM o",
+    "scalar in group by": "SELECT (SELECT count(*) FROM i WHERE i.a = o.a) AS g, count(*) FROM o GROUP BY 1",
+    "scalar in having": "SELECT a, count(*) FROM o GROUP BY a HAVING count(*) > (SELECT count(*) FROM i WHERE i.a = o.a)",
+    "scalar of join": "SELECT k, (SELECT max(j.d) FROM i, j WHERE i.c = j.c AND i.a = o.a) AS m FROM o",
+    "scalar of left join": "SELECT k, (SELECT count(j.d) FROM i LEFT JOIN j ON i.c = j.c AND j.d = o.b WHERE i.a = o.a) AS m FROM o",
+    "scalar of derived": "SELECT k, (SELECT max(n) FROM (SELECT c, count(*) AS n FROM i WHERE i.a = o.a GROUP BY c) AS t) AS m FROM o",
+    "scalar of derived inequality": "SELECT k, (SELECT max(n) FROM (SELECT c, count(*) AS n FROM i WHERE i.a < o.a GROUP BY c) AS t) AS m FROM o",
+    "scalar of scalar": "SELECT k, (SELECT count(*) FROM (SELECT count(*) AS n FROM i WHERE i.a = o.a) AS t WHERE t.n > 1) AS m FROM o",
+    "two scalars": "SELECT * FROM o WHERE (SELECT count(*) FROM i WHERE i.a = o.a) > (SELECT count(*) FROM j WHERE j.c = o.a)",
+    # several levels
+    "nested exists": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND EXISTS (SELECT 1 FROM j WHERE j.c = i.c))",
+    "nested skip": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a"
+    " AND EXISTS (SELECT 1 FROM j WHERE j.c = i.c AND j.d = o.b))",
+    "nested not exists": "SELECT * FROM o WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a"
+    " AND NOT EXISTS (SELECT 1 FROM j WHERE j.c = i.c AND j.d = o.b))",
+    "nested scalar": "SELECT k, (SELECT max(c) FROM i WHERE i.a = o.a AND i.c < (SELECT max(d) FROM j WHERE j.c = i.c)) AS m FROM o",
+    "nested scalar skip": "SELECT k, (SELECT count(*) FROM i WHERE i.c >= (SELECT count(*) FROM j WHERE j.c = o.a AND j.d = i.a)) AS m FROM o",
+    "nested in": "SELECT * FROM o WHERE a IN (SELECT a FROM i WHERE i.c IN (SELECT d FROM j WHERE j.k = o.k))",
+    "nested not in": "SELECT * FROM o WHERE a NOT IN (SELECT a FROM i WHERE i.c NOT IN (SELECT d FROM j WHERE j.k = i.k))",
+    "nested outermost only": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE EXISTS (SELECT 1 FROM j WHERE j.c = o.a))",
+    "three levels": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.k = (SELECT max(j.k) FROM j WHERE j.c = i.a"
+    " AND EXISTS (SELECT 1 FROM i AS z WHERE z.a = o.a AND z.c = j.d)))",
+    # ON
+    "on inner": "SELECT * FROM o JOIN i ON o.a = i.a AND EXISTS (SELECT 1 FROM j WHERE j.c = i.c AND j.d = o.b)",
+    "on left of left": "SELECT o.k, i.c FROM o LEFT JOIN i ON o.a = i.a AND EXISTS (SELECT 1 FROM j WHERE j.c = o.b)",
+    "on left of right": "SELECT o.k, i.c FROM o LEFT JOIN i ON o.a = i.a AND i.c IN (SELECT d FROM j WHERE j.c = i.c)",
+    # below other operators
+    "under distinct": "SELECT DISTINCT a FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a)",
+    "derived table": "SELECT * FROM (SELECT a, (SELECT count(*) FROM i WHERE i.a = o.a) AS n FROM o) AS t WHERE n > 0",
+    "left side joined": "SELECT * FROM o, j WHERE o.k = j.k AND j.d > (SELECT count(*) FROM i WHERE i.a = o.a AND i.c < j.c)",
+}
+LEFT_OVER = kind_mask(ScalarSubquery, Exists, InSubquery, DependentJoin)
+
+
+def outcome(plan, tables):  # type: ignore[no-untyped-def]
+    try:
+        return Counter(run(plan, tables))
+    except QEngineError as failure:
+        return failure.code
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_unnested_query_gives_the_same_rows(name: str) -> None:
+    plan, allocator = bound(QUERIES[name], CATALOG)
+    optimized = optimize(plan, verifying(allocator))
+    assert not optimized.kinds & LEFT_OVER
+    for tables in TABLE_SETS:
+        assert outcome(optimized, tables) == outcome(plan, tables)
+
+
+def test_a_correlated_limit_of_several_rows_is_refused() -> None:
+    plan, allocator = bound("SELECT * FROM o WHERE a IN (SELECT c FROM i WHERE i.a = o.b ORDER BY k LIMIT 2)", CATALOG)
+    with pytest.raises(QEngineError, match="LIMIT in a correlated subquery") as refusal:
+        optimize(plan, verifying(allocator))
+    assert refusal.value.code == "UNSUPPORTED"
