@@ -20,9 +20,10 @@ from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, handles
 from planner.sql.positions import function_name
 from planner.sql.scope import Scope
-from planner.tree import Node, kind_mask
+from planner.tree import Node, kind_mask, walk
 
-_INTERESTING = kind_mask(ColumnRef) | kind_mask(AggregateCall)
+_AGGREGATE_CALLS = kind_mask(AggregateCall)
+_INTERESTING = kind_mask(ColumnRef) | _AGGREGATE_CALLS
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Sum: "sum",
@@ -139,10 +140,22 @@ def _result_type(function: str, dtype: t.DType) -> t.DType:
     return t.DOUBLE if function in ("stddev_samp", "var_samp") else dtype
 
 
-class Grouping:
-    """Turns expressions over rows into expressions over groups, collecting the aggregates they need."""
+def aggregate_in(context: BindContext, scope: Scope, expr: Expr) -> exp.Expr | None:
+    """The syntax of an aggregate of this scope's query inside of an expression, if there is one."""
+    for call in walk(expr, _AGGREGATE_CALLS):
+        known = context.aggregates.get(id(call))
+        if known is not None and known[1] is scope:
+            return known[2]
+    return None
 
-    def __init__(self, context: BindContext, scope: Scope, input: LogicalPlan, keys: list[Expr], names: list[str]) -> None:
+
+class Grouping:
+    """Turns expressions over rows into expressions over groups, collecting the aggregates they need.
+
+    `keys` are the grouping expressions over `input` and names for their columns; equal ones become one.
+    """
+
+    def __init__(self, context: BindContext, scope: Scope, input: LogicalPlan, keys: list[tuple[Expr, str]]) -> None:
         self._context = context
         self._scope = scope
         self._input = input
@@ -151,7 +164,7 @@ class Grouping:
         self._keys: list[Assign] = []
         self._other_keys: list[Assign] = []
         self._aggregates: list[Assign] = []
-        for key, name in zip(keys, names, strict=True):
+        for key, name in keys:
             self._add_key(key, name)
 
     def _add_key(self, key: Expr, name: str) -> None:

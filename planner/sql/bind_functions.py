@@ -297,6 +297,10 @@ def bind_date_add(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
 # -------------------------------------------------------------------------------------------------------- any other name
 
 
+def _count(arguments: list[exp.Expr]) -> str:
+    return f"{len(arguments)} arguments" if len(arguments) != 2 else "a part that is not constant"
+
+
 @handles(exp.Anonymous, args="this expressions")
 def bind_named_function(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     """Functions that sqlglot has no class for. Raises UNKNOWN_FUNCTION."""
@@ -307,5 +311,5 @@ def bind_named_function(context: BindContext, scope: Scope, node: exp.Expr) -> E
     part = arguments[0] if arguments else None
     if len(arguments) != 2 or not isinstance(part, exp.Literal) or not part.args["is_string"]:
         expected = "a constant part and a date or timestamp"
-        raise context.error("WRONG_ARGUMENTS", node, name=name, expected=expected, given=f"{len(arguments)} arguments")
+        raise context.error("WRONG_ARGUMENTS", node, name=name, expected=expected, given=_count(arguments))
     return _extract(context, scope, part.this, arguments[1], node)

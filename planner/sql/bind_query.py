@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner import dtypes as t
+from planner.errors import error
 from planner.expr.equality import same_expression
 from planner.expr.nodes import Assign, ColumnRef, Expr, Literal, SortKey, conjunction
 from planner.logical.nodes import Aggregate, Filter, Limit, LogicalPlan, Project, Sort, pass_through
-from planner.schema import Column
-from planner.sql.bind_aggregate import Grouping
+from planner.sql.bind_aggregate import Grouping, aggregate_in
 from planner.sql.bind_from import bind_from, star_columns
 from planner.sql.bind_values import bind_values
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
 from planner.sql.output_names import output_name
-from planner.sql.scope import BoundRelation, Cte, Relation, Scope, unknown_alias
+from planner.sql.parse import end_of
+from planner.sql.scope import BoundRelation, Cte, Relation, Scope, find_column, unknown_alias
 
 _SELECT_ARGUMENTS = frozenset(
     {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
@@ -71,15 +72,14 @@ def _bind_parenthesized(context: BindContext, node: exp.Expr, parent: Scope) -> 
 
 def _finish(context: BindContext, scope: Scope, bound: BoundRelation, node: exp.Expr) -> BoundRelation:
     """ORDER BY and LIMIT on a query that is bound already: keys are its output columns and expressions over them."""
-    order = node.args.get("order")
-    plan = bound.plan
-    if order is not None:
-        columns = plan.columns
-        scope.relations = [Relation("", bound.names, columns)]
-        items = [_Item(name, ColumnRef(column.dtype, column), None) for name, column in zip(bound.names, columns, strict=True)]
-        keys = _bind_order(context, scope, order, items)
-        plan = _sorted(context, plan, items, keys)
-    return BoundRelation(_limited(context, plan, node), bound.names)
+    columns = bound.plan.columns
+    scope.relations = [Relation("", bound.names, columns)]
+    items = [_Item(name, ColumnRef(column.dtype, column), None) for name, column in zip(bound.names, columns, strict=True)]
+    order = _bind_order(context, scope, node.args.get("order"), items)
+    assigns = list(pass_through(columns))
+    keys = _sort_keys(context, order, assigns, distinct=False)
+    plan = Project(bound.plan, tuple(assigns)) if len(assigns) > len(columns) else bound.plan
+    return BoundRelation(_sorted(context, plan, keys, node, len(columns)), bound.names)
 
 
 # ------------------------------------------------------------------------------------------------------------------- SELECT
@@ -108,7 +108,7 @@ class _OrderKey:
 def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRelation:
     refuse_arguments(context, node, _SELECT_ARGUMENTS)
     if not node.expressions:
-        raise context.error("SYNTAX", node, detail="SELECT needs at least one expression")
+        raise error("SYNTAX", detail="SELECT needs at least one expression", position=end_of(context.text))
     scope = Scope(parent, _bind_ctes(context, node, parent))
     plan = bind_from(context, scope, node)
     aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
@@ -118,16 +118,15 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
         plan = Filter(plan, _condition(context, scope, where.this, "WHERE"))
     items = _bind_items(context, scope, node.expressions)
     scope.aliases = aliases
-    keys = _bind_group(context, scope, node.args.get("group"), items)
+    group = _bind_group(context, scope, node.args.get("group"), items)
     having = node.args.get("having")
     having_expr = None
     if having is not None:
         having_expr = to_boolean(context, bind_expression(context, scope, having.this), "HAVING", having.this)
-    order_node = node.args.get("order")
-    order = _bind_order(context, scope, order_node, items) if order_node is not None else []
+    order = _bind_order(context, scope, node.args.get("order"), items)
 
-    if keys is not None or having is not None or scope.has_aggregates:
-        grouping = Grouping(context, scope, plan, [key for key, _ in keys or ()], [name for _, name in keys or ()])
+    if group is not None or having is not None or scope.has_aggregates:
+        grouping = Grouping(context, scope, plan, group or [])
         for item in items:
             item.expr = grouping.over_groups(item.expr)
         for order_key in order:
@@ -140,8 +139,13 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
     distinct = node.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise context.unsupported("DISTINCT ON", distinct.args["on"])
-    plan = _sorted(context, plan, items, order, projected=False, distinct=distinct is not None)
-    return BoundRelation(_limited(context, plan, node), tuple(item.name for item in items))
+    assigns = _output_assigns(context, items, plan)
+    keys = _sort_keys(context, order, assigns, distinct=distinct is not None)
+    plan = Project(plan, tuple(assigns))
+    if distinct is not None:
+        plan = Aggregate(plan, pass_through(plan.columns), ())
+    plan = _sorted(context, plan, keys, node, len(items))
+    return BoundRelation(plan, tuple(item.name for item in items))
 
 
 def _condition(context: BindContext, scope: Scope, node: exp.Expr, clause: str) -> Expr:
@@ -202,13 +206,18 @@ def _bind_group(
     """The grouping keys with names for their columns; None without GROUP BY."""
     if group is None:
         return None
-    refuse_arguments(context, group, ("expressions",))
+    refuse_arguments(context, group, ("expressions", "all"))
+    if group.args.get("all"):
+        if group.expressions:
+            raise context.unsupported("GROUP BY ALL with further keys", group)
+        return [(item.expr, item.name) for item in items if aggregate_in(context, scope, item.expr) is None]
     keys = []
     for node in group.expressions:
-        position = _ordinal(node)
-        if position is not None:
-            item = items[_checked(context, "GROUP BY", position, len(items), node)]
-            _refuse_aggregates(context, scope, item, node)
+        item = _grouped_item(context, scope, items, node)
+        if item is not None:
+            aggregate = aggregate_in(context, scope, item.expr)
+            if aggregate is not None:
+                raise context.error("MISPLACED_AGGREGATE", aggregate, where="GROUP BY")
             keys.append((item.expr, item.name))
             continue
         scope.clause = "GROUP BY"
@@ -218,12 +227,17 @@ def _bind_group(
     return keys
 
 
-def _refuse_aggregates(context: BindContext, scope: Scope, item: _Item, node: exp.Expr) -> None:
-    """Bind a select item again as a key, since it may hold an aggregate where none is allowed."""
-    if scope.has_aggregates and item.node is not None:
-        scope.clause = "GROUP BY"
-        bind_expression(context, scope, item.node)
-        scope.clause = None
+def _grouped_item(context: BindContext, scope: Scope, items: list[_Item], node: exp.Expr) -> _Item | None:
+    """The select item that a key stands for: by its position, or by its alias where that is no column."""
+    position = _ordinal(node)
+    if position is not None:
+        return items[_checked(context, "GROUP BY", position, len(items), node)]
+    if not isinstance(node, exp.Column) or node.args.get("table") or not isinstance(node.this, exp.Identifier):
+        return None
+    folded = node.name.lower()
+    if folded not in scope.aliases or find_column(context, scope, folded, node) is not None:
+        return None
+    return next(item for item in items if item.node is scope.aliases[folded])
 
 
 def _ordinal(node: exp.Expr) -> int | None:
@@ -242,16 +256,21 @@ def _checked(context: BindContext, clause: str, ordinal: int, count: int, node: 
 # ------------------------------------------------------------------------------------------------------- ORDER BY and LIMIT
 
 
-def _bind_order(context: BindContext, scope: Scope, order: exp.Expr, items: list[_Item]) -> list[_OrderKey]:
+def _bind_order(context: BindContext, scope: Scope, order: exp.Expr | None, items: list[_Item]) -> list[_OrderKey]:
+    if order is None:
+        return []
     refuse_arguments(context, order, ("expressions",))
-    keys = []
+    keys: list[_OrderKey] = []
     for ordered in order.expressions:
         refuse_arguments(context, ordered, ("this", "desc", "nulls_first"))
         node = ordered.this
-        item = _item_named(context, items, node)
-        expr = items[item].expr if item is not None else bind_expression(context, scope, node)
-        nulls_first = bool(ordered.args.get("nulls_first"))
-        keys.append(_OrderKey(item, expr, bool(ordered.args.get("desc")), nulls_first, node))
+        descending, nulls_first = bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first"))
+        if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+            keys += [_OrderKey(at, item.expr, descending, nulls_first, node) for at, item in enumerate(items)]
+            continue
+        at = _item_named(context, items, node)
+        expr = items[at].expr if at is not None else bind_expression(context, scope, node)
+        keys.append(_OrderKey(at, expr, descending, nulls_first, node))
     return keys
 
 
@@ -260,64 +279,51 @@ def _item_named(context: BindContext, items: list[_Item], node: exp.Expr) -> int
     position = _ordinal(node)
     if position is not None:
         return _checked(context, "ORDER BY", position, len(items), node)
-    if isinstance(node, exp.Var) and node.name.upper() == "ALL":
-        raise context.unsupported("ORDER BY ALL", node)
     if isinstance(node, exp.Column) and not node.args.get("table") and isinstance(node.this, exp.Identifier):
         folded = node.name.lower()
         return next((at for at, item in enumerate(items) if item.name.lower() == folded), None)
     return None
 
 
-def _sorted(
-    context: BindContext,
-    plan: LogicalPlan,
-    items: list[_Item],
-    order: list[_OrderKey],
-    *,
-    projected: bool = True,
-    distinct: bool = False,
-) -> LogicalPlan:
-    """The output columns of `plan`, without duplicates if `distinct`, sorted. `projected`: the items are its columns already."""
-    assigns: list[Assign] = [] if not projected else list(pass_through(plan.columns))
-    available = frozenset(column.id for column in plan.columns)
-    used: set[int] = {assign.column.id for assign in assigns}
-    if not projected:
-        assigns = [Assign(_output_column(context, item, available, used), item.expr) for item in items]
-    width = len(assigns)
-    keys = [_sort_key(context, key, items, assigns, width, distinct) for key in order]
-    if not projected or len(assigns) > width:
-        plan = Project(plan, tuple(assigns))
-    if distinct:
-        plan = Aggregate(plan, pass_through(plan.columns), ())
+def _output_assigns(context: BindContext, items: list[_Item], plan: LogicalPlan) -> list[Assign]:
+    """The output columns of a SELECT: a column of `plan` is passed through at its first place, all else gets a new column."""
+    available = {column.id for column in plan.columns}
+    assigns = []
+    for item in items:
+        expr = item.expr
+        if isinstance(expr, ColumnRef) and expr.column.id in available:
+            available.remove(expr.column.id)
+            column = expr.column
+        else:
+            column = context.allocator.new(item.name, expr.dtype)
+        assigns.append(Assign(column, expr))
+    return assigns
+
+
+def _sort_keys(context: BindContext, order: list[_OrderKey], assigns: list[Assign], *, distinct: bool) -> list[SortKey]:
+    """The keys as columns. An expression that is not among `assigns` is added to them, behind the output columns."""
+    keys = []
+    for key in order:
+        if key.item is not None:
+            found = assigns[key.item]
+        else:
+            expr = key.expr
+            known = next((assign for assign in assigns if same_expression(assign.expr, expr)), None)
+            if known is None and distinct:
+                raise context.unsupported("ORDER BY an expression that SELECT DISTINCT does not list", key.node)
+            found = known or Assign(context.allocator.new("order", expr.dtype), expr)
+            if known is None:
+                assigns.append(found)
+        keys.append(SortKey(ColumnRef(found.column.dtype, found.column), key.descending, key.nulls_first))
+    return keys
+
+
+def _sorted(context: BindContext, plan: LogicalPlan, keys: list[SortKey], node: exp.Expr, width: int) -> LogicalPlan:
+    """ORDER BY and LIMIT on top of `plan`, and then only its first `width` columns."""
     if keys:
         plan = Sort(plan, tuple(keys))
-    return plan
-
-
-def _output_column(context: BindContext, item: _Item, available: frozenset[int], used: set[int]) -> Column:
-    """The column of an item: the input's own where it is passed through, for the first time, and comes from this query."""
-    expr = item.expr
-    if isinstance(expr, ColumnRef) and expr.column.id in available and expr.column.id not in used:
-        used.add(expr.column.id)
-        return expr.column
-    return context.allocator.new(item.name, expr.dtype)
-
-
-def _sort_key(
-    context: BindContext, key: _OrderKey, items: list[_Item], assigns: list[Assign], width: int, distinct: bool
-) -> SortKey:
-    """The key over the projected columns; an expression that is not among them is added behind the `width` output columns."""
-    if key.item is not None:
-        column = assigns[key.item].column
-    else:
-        found = next((assign for assign in assigns if same_expression(assign.expr, key.expr)), None)
-        if found is None:
-            if distinct:
-                raise context.unsupported("ORDER BY an expression that SELECT DISTINCT does not list", key.node)
-            found = Assign(context.allocator.new("order", key.expr.dtype), key.expr)
-            assigns.append(found)
-        column = found.column
-    return SortKey(ColumnRef(column.dtype, column), key.descending, key.nulls_first)
+    plan = _limited(context, plan, node)
+    return Project(plan, pass_through(plan.columns[:width])) if len(plan.columns) > width else plan
 
 
 def _limited(context: BindContext, plan: LogicalPlan, node: exp.Expr) -> LogicalPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,7 +11,7 @@ from sqlglot import exp
 from planner.sql import bind_aggregate, bind_functions, bind_operators, bind_subquery  # noqa: F401  isort: skip
 
 from planner.catalog import TableSnapshot
-from planner.errors import error
+from planner.errors import Position, QEngineError, error
 from planner.logical.nodes import LogicalPlan
 from planner.ports import Catalog
 from planner.schema import ColumnAllocator
@@ -44,13 +45,16 @@ def bind(text: str, catalog: Catalog, dialect: str = "duckdb", allocator: Column
     try:
         statement = parse(text, dialect)
         if not isinstance(statement, (exp.Query, exp.Values)):
-            raise context.unsupported(f"the statement {statement_name(text)}", statement)
+            raise _not_a_query(text)
         bound = bind_query(context, statement, Scope(None, {}))
     except RecursionError:
         raise error("TOO_DEEP") from None
     return BoundQuery(bound.plan, bound.names, tuple(context.tables.values()), context.allocator)
 
 
-def statement_name(text: str) -> str:
-    words = text.split(None, 1)
-    return words[0].upper() if words else ""
+def _not_a_query(text: str) -> QEngineError:
+    """UNSUPPORTED at the word that begins the statement."""
+    found = re.search(r"[A-Za-z]+", text)
+    start, end = found.span() if found else (0, 1)
+    what = f"the statement {text[start:end].upper()}"
+    return error("UNSUPPORTED", what=what, nearest="; only queries run here", position=Position(text, start, end))

@@ -79,6 +79,7 @@ _ARGUMENT_NAMES = {
     "match": "MATCH_RECOGNIZE",
     "method": "this kind of join",
     "pivots": "PIVOT",
+    "position": "trimming one side only or other characters than spaces",
     "rename": "* RENAME",
     "replace": "* REPLACE",
     "sample": "TABLESAMPLE",
@@ -127,6 +128,8 @@ _CLASS_NAMES: dict[type[exp.Expr], str] = {
     exp.Any: "ANY with this operator",
     exp.All: "ALL with this operator",
     exp.Grouping: "GROUPING",
+    exp.GroupingSets: "GROUPING SETS",
+    exp.Pragma: "PRAGMA",
 }
 
 
@@ -146,7 +149,13 @@ def unsupported_argument(context: BindContext, node: exp.Expr, key: str) -> QEng
     part = value[0] if isinstance(value, list) else value
     place = part if isinstance(part, exp.Expr) else node
     name = _ARGUMENT_NAMES.get(key)
-    if name is None:
+    if isinstance(node, (exp.Select, exp.Table, exp.Join)) and name is None:
+        name = key.strip("_").upper().replace("_", " ")
+    elif isinstance(node, exp.Func) and isinstance(part, exp.Expr) and name is None:
+        name = f"this argument of {describe(context, node)}"
+    elif isinstance(node, exp.Column):
+        name = "a column name with more than two parts"
+    elif name is None:
         name = f"{key.strip('_').upper().replace('_', ' ')} of {describe(context, node)}"
     return context.unsupported(name, place)
 

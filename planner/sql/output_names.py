@@ -40,13 +40,29 @@ def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
     if operator is not None:
         left, right = node.this, node.args["expression"]
         return f"({_write(context, left, depth + 1)} {operator} {_write(context, right, depth + 1)})"
+    if isinstance(node, exp.Is):
+        return f"({_write(context, node.this, depth + 1)} IS {_write(context, node.args['expression'], depth + 1)})"
+    if isinstance(node, (exp.Null, exp.Boolean)):
+        return "NULL" if isinstance(node, exp.Null) else str(node.this).lower()
+    if isinstance(node, exp.Not):
+        operand = node.this
+        if isinstance(operand, exp.Is):
+            return _write(context, operand, depth + 1).replace(" IS ", " IS NOT ")
+        return f"(NOT {_write(context, operand, depth + 1)})"
+    if isinstance(node, exp.In) and node.expressions:
+        return f"({_write(context, node.this, depth + 1)} IN ({_list(context, node.expressions, depth)}))"
+    if isinstance(node, exp.Filter):
+        condition = _write(context, node.args["expression"].this, depth + 1)
+        return f"{_write(context, node.this, depth + 1)} FILTER (WHERE {condition})"
+    if isinstance(node, exp.Coalesce):
+        return f"COALESCE({_list(context, [node.this, *node.expressions], depth)})"
     if isinstance(node, exp.Neg):
         return f"-{_write(context, node.this, depth + 1)}"
     if isinstance(node, exp.Distinct):
-        return f"DISTINCT {', '.join(_write(context, part, depth + 1) for part in node.expressions)}"
+        return f"DISTINCT {_list(context, node.expressions, depth)}"
     if isinstance(node, exp.IgnoreNulls):
         return _write(context, node.this, depth + 1)
-    if isinstance(node, exp.Func) and not isinstance(node, (exp.Case, exp.Cast, exp.Extract, exp.Exists)):
+    if isinstance(node, exp.Func) and not isinstance(node, (exp.Case, exp.Cast, exp.Extract, exp.Exists, exp.If)):
         name = function_name(context.text, node)
         arguments = [
             value
@@ -59,8 +75,12 @@ def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
             for part in (value if isinstance(value, list) else [value])
             if isinstance(part, exp.Expr)
         ]
-        return f"{name}({', '.join(_write(context, part, depth + 1) for part in parts)})"
+        return f"{name}({_list(context, parts, depth)})"
     try:
         return node.sql(dialect=context.dialect)
     except (ValueError, RecursionError):
         return node.key
+
+
+def _list(context: BindContext, nodes: list[exp.Expr], depth: int) -> str:
+    return ", ".join(_write(context, node, depth + 1) for node in nodes)

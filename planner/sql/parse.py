@@ -16,6 +16,7 @@ from planner.errors import Position, QEngineError, error, nearest
 # sqlglot warns when it keeps a statement as plain text; such a statement is refused by name in the binder.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
+_TOO_MANY = re.compile(r"The number of provided arguments \((\d+)\) is greater than .*\((\d+)\)")
 _MISSING = re.compile(r"Required keyword: '(\w+)' missing for <class '[\w.]*?(\w+)'>")
 
 
@@ -60,7 +61,7 @@ def _syntax_error(text: str, raised: ParseError) -> QEngineError:
     description = str(details.get("description") or "it cannot be parsed")
     highlight = str(details.get("highlight") or "")
     if "SENTINEL" in description:
-        return error("SYNTAX", detail="unexpected end of the statement", position=_end(text))
+        return error("SYNTAX", detail="unexpected end of the statement", position=end_of(text))
     position = _token_position(text, details, highlight)
     at_end = position is not None and not text[position.end :].strip(" \t\r\n;")
     missing = _MISSING.match(description)
@@ -71,8 +72,11 @@ def _syntax_error(text: str, raised: ParseError) -> QEngineError:
         written = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", construct).lower()
         where = "an operand or argument" if part in ("this", "expression", "expressions") else f"the {part!r} part"
         detail = f"{where} of {written} is missing near {highlight!r}"
-    elif description.startswith("The number of provided arguments"):
-        detail = "the function gets too many arguments"
+    elif counts := _TOO_MANY.match(description):
+        given, maximum = counts.groups()
+        name = _called(text, position.start if position is not None else len(text))
+        expected = f"at most {maximum} argument{'s' if maximum != '1' else ''}"
+        return error("WRONG_ARGUMENTS", name=name, expected=expected, given=given, position=position)
     elif description.startswith("Invalid expression"):
         detail = f"unexpected {highlight!r}" if highlight else "unexpected end of the statement"
     elif description.startswith("Expecting "):
@@ -83,7 +87,19 @@ def _syntax_error(text: str, raised: ParseError) -> QEngineError:
     return error("SYNTAX", detail=detail, position=position)
 
 
-def _end(text: str) -> Position:
+def _called(text: str, closing: int) -> str:
+    """The name of the function whose arguments end at the parenthesis at `closing`."""
+    depth, at = 0, closing
+    while at >= 0:
+        depth += {")": 1, "(": -1}.get(text[at : at + 1], 0)
+        if text[at : at + 1] == "(" and depth <= 0:
+            break
+        at -= 1
+    words = re.findall(r"\w+", text[: max(at, 0)])
+    return words[-1].lower() if words else "the function"
+
+
+def end_of(text: str) -> Position:
     """The last character that is not space: where more text is expected."""
     last = max(len(text.rstrip()) - 1, 0)
     return Position(text, last, last + 1)
@@ -118,4 +134,4 @@ def _token_error(text: str) -> QEngineError:
             what = "comment" if opener == "/*" else "string" if opener == "'" else "quoted name"
             return error("SYNTAX", detail=f"the {what} is never closed", position=Position(text, at, at + len(opener)))
         at = len(text) if end < 0 else end + len(closers[opener])
-    return error("SYNTAX", detail="it cannot be split into words", position=_end(text) if text else None)
+    return error("SYNTAX", detail="it cannot be split into words", position=end_of(text) if text else None)

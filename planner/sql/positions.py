@@ -6,20 +6,24 @@ node that holds nothing with a mark (NULL, TRUE) takes the span of the node arou
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from planner.errors import Position
 
+_CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(\s*(?:DISTINCT\s+)?$", re.IGNORECASE)
+
 
 def position_of(text: str, *nodes: exp.Expr) -> Position | None:
-    """The hull of some nodes, or None if nothing is known about any of them."""
+    """The hull of some nodes. Without any mark it is the keyword of the first node if the text has that word once, else None."""
     start, end = len(text) + 1, -1
     for node in nodes:
         span = _span(node)
         if span is not None:
             start, end = min(start, span[0]), max(end, span[1])
     if end < 0 or end > len(text):
-        return None
+        return _keyword(text, nodes[0]) if nodes else None
     return Position(text, start, _close_parentheses(text, start, end))
 
 
@@ -36,6 +40,12 @@ def _span(node: exp.Expr) -> tuple[int, int] | None:
             return start, end
         current = current.parent
     return None
+
+
+def _keyword(text: str, node: exp.Expr) -> Position | None:
+    words = {node.key, node.sql_name().lower()} if isinstance(node, exp.Func) else {node.key}
+    found = list(re.finditer(rf"\b({'|'.join(map(re.escape, words))})\b", text, re.IGNORECASE))
+    return Position(text, found[0].start(), found[0].end()) if len(found) == 1 else None
 
 
 def _close_parentheses(text: str, start: int, end: int) -> int:
@@ -58,4 +68,9 @@ def function_name(text: str, node: exp.Expr) -> str:
         written = text[meta["start"] : meta["end"] + 1]
         if written.isidentifier():
             return written.lower()
+    elif span := _span(node):
+        # Functions with a syntax of their own carry no mark: the name is the word before the parenthesis of the arguments.
+        before = _CALLED.search(text, 0, span[0])
+        if before:
+            return before.group(1).lower()
     return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
