@@ -1,7 +1,7 @@
 """The Polars and Arrow type of every pair of logical type and encoding.
 
-Inside of a frame a decimal is the scaled integer of its tier. Polars' Int128 cannot enter Arrow, so in Arrow both wide tiers are
-decimal128(38, 0).
+Inside of a frame a decimal is the scaled integer of its tier. Polars' Int128 cannot enter Arrow, so in Arrow both wide tiers
+are decimal128(38, 0).
 """
 
 from __future__ import annotations

@@ -1,0 +1,81 @@
+"""Whatever is thrown while a plan runs, as one of our errors."""
+
+from __future__ import annotations
+
+import errno
+import re
+
+import polars as pl
+
+from planner.errors import QEngineError, error
+
+_CONVERSION = re.compile(
+    r"conversion from `(?P<source>[^`]+)` to `(?P<target>[^`]+)` failed in column .*? values: \[(?P<values>.*)\]", re.S
+)
+_SQL_NAMES = {
+    "i8": "TINYINT", "i16": "SMALLINT", "i32": "INTEGER", "i64": "BIGINT", "u8": "UTINYINT", "u16": "USMALLINT",
+    "u32": "UINTEGER", "u64": "UBIGINT", "f32": "REAL", "f64": "DOUBLE", "str": "VARCHAR", "date": "DATE",
+    "i128": "DECIMAL(38)", "bool": "BOOLEAN",
+}  # fmt: skip
+_FILE_PROBLEM = re.compile(r"parquet|thrift|out-?of-?spec|magic|footer|corrupt|decompress|snappy|zstd|gzip|page", re.I)
+
+
+def translate(exception: BaseException) -> QEngineError:
+    """The typed error of an exception; KeyboardInterrupt and the like are the caller's to let through.
+
+    Errors of ours come back as new objects: Polars adds its own words to the text of an exception that passes through it.
+    """
+    if isinstance(exception, QEngineError):
+        again = type(exception).__new__(type(exception))
+        QEngineError.__init__(again, exception.message, code=exception.code, position=exception.position)
+        return again
+    text = str(exception).split("\n\nThis error occurred")[0].strip()
+    if isinstance(exception, MemoryError) or "memory allocation" in text or "capacity overflow" in text:
+        return error("OUT_OF_MEMORY", detail=_line(text) or "an allocation failed")
+    if isinstance(exception, OSError) and not isinstance(exception, pl.exceptions.PolarsError):
+        return _of_file(exception, text)
+    if isinstance(exception, (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError)):
+        found = _of_value(text)
+        if found is not None:
+            return found
+    if isinstance(exception, pl.exceptions.PolarsError) and _FILE_PROBLEM.search(text):
+        return error("FILE_INVALID", path=_path(text), format="Parquet", detail=_line(text))
+    if isinstance(exception, pl.exceptions.PanicException) and _FILE_PROBLEM.search(text):
+        return error("FILE_INVALID", path=_path(text), format="Parquet", detail=f"the reader failed on it ({_line(text)})")
+    return error("INTERNAL", detail=f"{type(exception).__name__}: {_line(text)}")
+
+
+def _of_value(text: str) -> QEngineError | None:
+    if "overflow in decimal" in text or "doesn't fit Decimal" in text:
+        return error("OVERFLOW", dtype="DECIMAL(38)")
+    conversion = _CONVERSION.search(text)
+    if conversion is None:
+        return None
+    target = _SQL_NAMES.get(conversion["target"], conversion["target"].upper())
+    if conversion["source"].startswith(("i", "u", "decimal")):
+        return error("OVERFLOW", dtype=target)
+    return error("CAST_FAILED", value=conversion["values"].split(",")[0].strip(), dtype=target)
+
+
+def _of_file(exception: OSError, text: str) -> QEngineError:
+    path = exception.filename or _path(text)
+    if isinstance(exception, FileNotFoundError):
+        return error("FILE_NOT_FOUND", path=path)
+    if exception.errno == errno.ENOSPC:
+        return error("DISK_FULL", path=path)
+    if exception.errno == errno.ENOMEM:
+        return error("OUT_OF_MEMORY", detail=_line(text))
+    if _FILE_PROBLEM.search(text):
+        return error("FILE_INVALID", path=path, format="Parquet", detail=_line(text))
+    return error("FILE_UNREADABLE", path=path, detail=_line(exception.strerror or text))
+
+
+def _path(text: str) -> str:
+    found = re.search(r"(/[^\s:'\"]+)", text)
+    return found[1] if found else "a file"
+
+
+def _line(text: str) -> str:
+    """The first line, not too long."""
+    line = text.split("\n", maxsplit=1)[0].strip()
+    return line if len(line) <= 200 else line[:197] + "..."

@@ -1,0 +1,242 @@
+"""Joins of every kind, with and without keys, with and without a residual condition.
+
+Without a residual, keyed joins are Polars joins. With one, SQL's kinds other than INNER ask whether *some* match also
+satisfies the residual, which Polars cannot say: the left side is then collected and numbered, the matching pairs are an
+inner join, and what has no pair is found by its number. Joins without keys go through pairs in blocks of bounded size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from exec.lower.exact import column_encoding, convert, wider
+from exec.lower.expressions import Lowering
+from exec.lower.optimizations import OPTIMIZATIONS
+from exec.lower.types import polars_type
+from planner.analysis.bounds import BoundsAnalysis
+from planner.analysis.can_raise import can_raise
+from planner.dtypes import is_float
+from planner.errors import error
+from planner.expr.nodes import Expr, conjunction, conjuncts
+from planner.logical.nodes import JoinKind
+from planner.physical.encodings import Encoding
+from planner.physical.nodes import JoinExec
+from planner.schema import Column, Schema
+
+ROW_MARK = "_"
+"""The column of a frame that has rows but no columns: its values mean nothing."""
+PAIRS = 1 << 20
+"""Rows of one block of a nested-loop join."""
+_LEFT, _RIGHT, _COUNT = "_left_row", "_right_row", "_matches"
+
+
+def names_of(columns: Schema) -> list[str]:
+    """The names of plan columns in a frame."""
+    return [f"c{column.id}" for column in columns] or [ROW_MARK]
+
+
+def barrier(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The same rows; Polars moves no filter across."""
+    return frame.map_batches(lambda rows: rows, streamable=True, projection_pushdown=False, validate_output_schema=False)
+
+
+def apply_filter(frame: pl.LazyFrame, predicate: Expr, low: Lowering) -> pl.LazyFrame:
+    """The rows for which a predicate is true. Conjuncts that can raise see only rows that pass all others."""
+    terms = conjuncts(predicate)
+    safe = [term for term in terms if not can_raise(term)]
+    raising = [term for term in terms if can_raise(term)]
+    if safe:
+        frame = frame.filter(low.lower(conjunction(safe)))
+    if raising:
+        frame = barrier(frame).filter(low.lower(conjunction(raising)))
+    return frame
+
+
+def lower_join(node: JoinExec, left: pl.LazyFrame, right: pl.LazyFrame, analysis: BoundsAnalysis) -> pl.LazyFrame:
+    """The join of two lowered inputs."""
+    return _Join(node, analysis).lower(left, right).select(names_of(node.columns))
+
+
+class _Join:
+    def __init__(self, node: JoinExec, analysis: BoundsAnalysis) -> None:
+        self.node = node
+        self.left_bounds, self.right_bounds = analysis.columns(node.left), analysis.columns(node.right)
+        self.low = Lowering({**self.left_bounds, **self.right_bounds})
+        self.build = f"prefer_{node.build}"
+
+    def lower(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
+        node = self.node
+        if node.left_keys and (node.residual is None or node.kind is JoinKind.INNER):
+            return self._keyed(left, right)
+        if not node.left_keys and node.residual is None:
+            if node.kind is JoinKind.INNER:
+                return left.join(self._unmarked(right), how="cross")
+            if node.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
+                right = right.head(1)
+        if not node.left_keys and node.kind is JoinKind.SINGLE and node.residual is None:
+            return self._single_value(left, right)
+        return self._paired(left, right)
+
+    # ------------------------------------------------------------------------------------------------ with keys alone
+
+    def _keyed(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
+        node = self.node
+        left, right, left_on, right_on = self._keys(left, right)
+        match node.kind:
+            case JoinKind.INNER:
+                joined = self._inner(left, right, left_on, right_on)
+                return joined if node.residual is None else apply_filter(joined, node.residual, self.low)
+            case JoinKind.SEMI | JoinKind.ANTI:
+                return left.join(right, left_on=left_on, right_on=right_on, how=node.kind.value)  # type: ignore[arg-type]
+            case JoinKind.LEFT | JoinKind.FULL:
+                return left.join(
+                    right,
+                    left_on=left_on,
+                    right_on=right_on,
+                    how=node.kind.value,  # type: ignore[arg-type]
+                    coalesce=False,
+                    build_side=self.build,  # type: ignore[arg-type]
+                )
+            case JoinKind.MARK:
+                assert node.mark is not None
+                mark = f"c{node.mark.id}"
+                found = right.select(right_on).unique().with_columns(pl.lit(True).alias(mark))
+                joined = left.join(found, left_on=left_on, right_on=right_on, how="left")
+                return joined.with_columns(pl.col(mark).fill_null(False))
+            case JoinKind.SINGLE:
+                return self._single(left, right, left_on, right_on)
+
+    def _inner(self, left: pl.LazyFrame, right: pl.LazyFrame, left_on: list[str], right_on: list[str]) -> pl.LazyFrame:
+        """Where equal keys are identical, the right ones are copies of the left ones and need not be carried along."""
+        identical = not any(is_float(key.dtype) for key in self.node.left_keys) and len(set(right_on)) == len(right_on)
+        joined = left.join(
+            right,
+            left_on=left_on,
+            right_on=right_on,
+            how="inner",
+            coalesce=identical,
+            build_side=self.build,  # type: ignore[arg-type]
+        )
+        if not identical:
+            return joined
+        return joined.with_columns([pl.col(a).alias(b) for a, b in zip(left_on, right_on, strict=True)])
+
+    def _single(self, left: pl.LazyFrame, right: pl.LazyFrame, left_on: list[str], right_on: list[str]) -> pl.LazyFrame:
+        """A left join with one row per key; a key that has more is an error as soon as a left row meets it."""
+        others = [name for name in names_of(self.node.right.columns) if name not in right_on and name != ROW_MARK]
+        groups = right.group_by(right_on).agg([pl.col(name).first() for name in others] + [pl.len().alias(_COUNT)])
+        joined = left.join(groups, left_on=left_on, right_on=right_on, how="left", coalesce=False)
+
+        def check(rows: pl.DataFrame) -> pl.DataFrame:
+            most = rows[_COUNT].max()
+            if most is not None and most > 1:  # type: ignore[operator]
+                raise error("SCALAR_SUBQUERY_ROWS")
+            return rows
+
+        return joined.map_batches(check, streamable=True, validate_output_schema=False)
+
+    def _keys(self, left: pl.LazyFrame, right: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str], list[str]]:
+        """Both sides with keys of equal types. A key that has to be converted becomes a column of its own."""
+        left_on, right_on = [], []
+        extra_left: list[pl.Expr] = []
+        extra_right: list[pl.Expr] = []
+        for index, (a, b) in enumerate(zip(self.node.left_keys, self.node.right_keys, strict=True)):
+            first, second = self._encoding(a, self.left_bounds), self._encoding(b, self.right_bounds)
+            common = wider(first, second)
+            left_on.append(_key(a, first, common, f"_l{index}", extra_left))
+            right_on.append(_key(b, second, common, f"_r{index}", extra_right))
+        if extra_left:
+            left = left.with_columns(extra_left)
+        if extra_right:
+            right = right.with_columns(extra_right)
+        return left, right, left_on, right_on
+
+    @staticmethod
+    def _encoding(column: Column, bounds) -> Encoding:  # type: ignore[no-untyped-def]
+        return column_encoding(column.dtype, column.id, bounds)
+
+    # ---------------------------------------------------------------------------------------------- with pairs of rows
+
+    def _paired(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
+        """Any kind by its matching pairs; the left side (for FULL both) is collected and numbered."""
+        node, kind = self.node, self.node.kind
+        if kind is JoinKind.INNER:
+            return pl.concat(list(self._blocks(_collect(left), _collect(right)))).lazy()
+        numbered = _collect(left).with_row_index(_LEFT)
+        full = kind is JoinKind.FULL
+        right_rows = _collect(right).with_row_index(_RIGHT) if full or not node.left_keys else None
+        lazy_right = right if right_rows is None else right_rows.lazy()
+        outer = kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.SINGLE)
+        kept = [_LEFT, *names_of(node.left.columns + node.right.columns)] if outer else [_LEFT]
+        kept += [_RIGHT] if full else []
+        if node.left_keys:
+            a, b, left_on, right_on = self._keys(numbered.lazy(), lazy_right)
+            assert node.residual is not None
+            pairs = _collect(apply_filter(self._inner(a, b, left_on, right_on), node.residual, self.low).select(kept))
+        else:
+            assert right_rows is not None
+            pairs = pl.concat([block.select(kept) for block in self._blocks(numbered, right_rows)])
+        matched = np.zeros(numbered.height, dtype=bool)
+        matched[pairs[_LEFT].to_numpy()] = True
+        if kind is JoinKind.SINGLE and pairs[_LEFT].n_unique() < pairs.height:
+            raise error("SCALAR_SUBQUERY_ROWS")
+        mask = pl.Series(matched)
+        match kind:
+            case JoinKind.SEMI:
+                return numbered.filter(mask).lazy()
+            case JoinKind.ANTI:
+                return numbered.filter(~mask).lazy()
+            case JoinKind.MARK:
+                assert node.mark is not None
+                return numbered.with_columns(mask.alias(f"c{node.mark.id}")).lazy()
+        parts = [pairs, numbered.filter(~mask)]
+        if full:
+            assert right_rows is not None
+            found = np.zeros(right_rows.height, dtype=bool)
+            found[pairs[_RIGHT].to_numpy()] = True
+            parts.append(right_rows.filter(~pl.Series(found)))
+        return pl.concat(parts, how="diagonal").lazy()
+
+    def _blocks(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """The pairs that satisfy the residual, from blocks of about PAIRS pairs; at least one block, perhaps empty."""
+        step = max(1, PAIRS // max(1, right.height))
+        other = self._unmarked(right.lazy())
+        for start in range(0, max(1, left.height), step):
+            crossed = left.slice(start, step).lazy().join(other, how="cross")
+            if self.node.residual is not None:
+                crossed = apply_filter(crossed, self.node.residual, self.low)
+            yield _collect(crossed)
+
+    def _unmarked(self, right: pl.LazyFrame) -> pl.LazyFrame:
+        """The right side; a row mark in it would meet that of the left side."""
+        return right if self.node.right.columns else right.rename({ROW_MARK: f"{ROW_MARK}{self.node.number}_right"})
+
+    def _single_value(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
+        """A scalar subquery without correlation: its value, or NULL, becomes a constant."""
+        columns = self.node.right.columns
+        rows = _collect(right.head(2))
+        if rows.height > 1:
+            if _collect(left.head(1)).height:
+                raise error("SCALAR_SUBQUERY_ROWS")
+            rows = rows.head(1)
+        values = []
+        for column in columns:
+            name = f"c{column.id}"
+            value = rows[name][0] if rows.height else None
+            typed = polars_type(column.dtype, self._encoding(column, self.right_bounds))
+            values.append(pl.lit(value, dtype=typed).alias(name))
+        return left.with_columns(values)
+
+
+def _key(column: Column, encoding: Encoding, common: Encoding, name: str, extra: list[pl.Expr]) -> str:
+    if encoding is common:
+        return f"c{column.id}"
+    extra.append(convert(pl.col(f"c{column.id}"), encoding, common).alias(name))
+    return name
+
+
+def _collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    return frame.collect(engine="streaming", optimizations=OPTIMIZATIONS)

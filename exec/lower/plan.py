@@ -1,0 +1,202 @@
+"""A stage's body as one Polars query per task.
+
+Columns are called c<id>. A decimal column is in the tier that `encoding_for` gives for its bounds; the planner computes the
+same bounds for the edges, so both ends of an exchange agree without a word. A frame with rows but without columns
+carries `joins.ROW_MARK`.
+
+Lowering may run parts of the plan already (`joins` collects where Polars has no operator), so its errors are those of running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import polars as pl
+
+from exec.lower.aggregates import lower_aggregate
+from exec.lower.exact import column_encoding, convert
+from exec.lower.expressions import Lowering, physical_value
+from exec.lower.joins import ROW_MARK, apply_filter, lower_join, names_of
+from exec.lower.types import polars_type
+from exec.sources import scan_table
+from planner.analysis.bounds import BoundsAnalysis
+from planner.analysis.intervals import scaled_value
+from planner.dir import Dir
+from planner.dtypes import DecimalType, is_exact
+from planner.errors import error
+from planner.expr.nodes import ColumnRef, Literal, SortKey
+from planner.physical.encodings import Encoding
+from planner.physical.nodes import (
+    AggregateExec,
+    ExchangeSource,
+    FilterExec,
+    JoinExec,
+    LimitExec,
+    PhysicalPlan,
+    ProjectExec,
+    SortExec,
+    TableScan,
+    TopNExec,
+    ValuesScan,
+)
+from planner.tree import Node, kind_mask, walk
+
+Read = Callable[[ExchangeSource], pl.LazyFrame]
+_COLUMNS = kind_mask(ColumnRef)
+
+
+@lru_cache(maxsize=16)
+def analysis_of(body: PhysicalPlan) -> BoundsAnalysis:
+    """The bounds of a body, computed once for all of its tasks in this process."""
+    return BoundsAnalysis()
+
+
+def lower_body(body: PhysicalPlan, partition: int, read: Read) -> pl.LazyFrame:
+    """The query of task `partition`. `read` gives what an exchange delivers to this task, in Arrow's form of its encodings.
+
+    Raises the errors of opening files, and those of evaluating where an operator has to be run here.
+    """
+    analysis = analysis_of(body)
+    needed = _needed(body)
+    frames: dict[int, pl.LazyFrame] = {}
+    stack = [body]
+    while stack:
+        node = stack[-1]
+        if id(node) in frames:
+            stack.pop()
+            continue
+        pending = [child for child in node.inputs if id(child) not in frames]
+        if pending:
+            stack.extend(reversed(pending))
+            continue
+        stack.pop()
+        inputs = [frames[id(child)] for child in node.inputs]
+        frames[id(node)] = _lower_node(node, inputs, partition, read, analysis, needed)
+    return frames[id(body)]
+
+
+def deliver(frame: pl.LazyFrame, body: PhysicalPlan, output: Dir) -> pl.LazyFrame:
+    """The columns of `output`, in order and in the form in which they enter Arrow: Int64 or Decimal(38, 0) for decimals."""
+    bounds = analysis_of(body).columns(body)
+    selected = []
+    for column, encoding in zip(output.schema, output.encodings, strict=True):
+        expr = pl.col(f"c{column.id}")
+        if isinstance(column.dtype, DecimalType):
+            arrow = Encoding.INT64 if encoding is Encoding.INT64 else Encoding.DEC38
+            expr = convert(expr, column_encoding(column.dtype, column.id, bounds), arrow)
+        selected.append(expr)
+    return frame.select(selected or [ROW_MARK])
+
+
+def _lower_node(
+    node: PhysicalPlan,
+    inputs: list[pl.LazyFrame],
+    partition: int,
+    read: Read,
+    analysis: BoundsAnalysis,
+    needed: Mapping[int, frozenset[int]],
+) -> pl.LazyFrame:
+    match node:
+        case TableScan():
+            return scan_table(node, partition, needed[id(node)])
+        case ValuesScan():
+            return _values(node, partition)
+        case ExchangeSource():
+            return _received(node, read(node))
+        case FilterExec():
+            return apply_filter(inputs[0], node.predicate, Lowering(analysis.columns(node.input)))
+        case ProjectExec():
+            return _project(node, inputs[0], Lowering(analysis.columns(node.input)))
+        case JoinExec():
+            return lower_join(node, inputs[0], inputs[1], analysis)
+        case AggregateExec():
+            return lower_aggregate(node, inputs[0], analysis)
+        case SortExec():
+            return _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
+        case TopNExec():
+            ordered = _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
+            return ordered.slice(node.offset, node.limit)
+        case LimitExec():
+            return inputs[0].slice(node.offset, node.limit) if node.limit is not None or node.offset else inputs[0]
+    raise error("INTERNAL", detail=f"{type(node).__name__} cannot be executed")
+
+
+def _project(node: ProjectExec, frame: pl.LazyFrame, low: Lowering) -> pl.LazyFrame:
+    if not node.assigns:
+        return frame.select(pl.first().is_null().alias(ROW_MARK))
+    exprs = [low.lower(assign.expr).alias(f"c{assign.column.id}") for assign in node.assigns]
+    if any(assign.expr.kinds & _COLUMNS for assign in node.assigns):
+        return frame.select(exprs)
+    # Constants alone would make a frame of one row.
+    return frame.with_columns(exprs).select(names_of(node.columns))
+
+
+def _sort(frame: pl.LazyFrame, keys: tuple[SortKey, ...], low: Lowering) -> pl.LazyFrame:
+    keys = tuple(key for key in keys if not isinstance(key.expr, Literal))
+    if not keys:
+        return frame
+    return frame.sort(
+        [low.lower(key.expr) for key in keys],
+        descending=[key.descending for key in keys],
+        nulls_last=[not key.nulls_first for key in keys],
+        maintain_order=True,
+    )
+
+
+def _values(node: ValuesScan, partition: int) -> pl.LazyFrame:
+    rows = node.rows if partition == 0 else ()
+    if not node.schema:
+        return pl.LazyFrame({ROW_MARK: pl.Series([False] * len(rows), dtype=pl.Boolean)})
+    columns = []
+    for index, column in enumerate(node.schema):
+        values = [row[index] for row in rows]
+        if is_exact(column.dtype):
+            values = [None if value is None else scaled_value(value, column.dtype) for value in values]
+        else:
+            values = [physical_value(value, column.dtype) for value in values]
+        typed = polars_type(column.dtype, column_encoding(column.dtype, column.id, {}))
+        columns.append(pl.Series(f"c{column.id}", values, dtype=typed))
+    return pl.DataFrame(columns).lazy()
+
+
+def _received(node: ExchangeSource, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Wide decimals arrive as Decimal(38, 0) and go on as Int128 where that is their tier."""
+    bounds = dict(node.bounds)
+    wide = []
+    for column, encoding in zip(node.schema, node.encodings, strict=True):
+        tier = column_encoding(column.dtype, column.id, bounds)
+        if isinstance(column.dtype, DecimalType) and (encoding, tier) != (Encoding.INT64, Encoding.INT64):
+            arrived = Encoding.INT64 if encoding is Encoding.INT64 else Encoding.DEC38
+            wide.append(convert(pl.col(f"c{column.id}"), arrived, tier))
+    return frame.with_columns(wide) if wide else frame
+
+
+def _needed(body: PhysicalPlan) -> dict[int, frozenset[int]]:
+    """For every table scan the ids of the columns that anything above it uses."""
+    found: dict[int, frozenset[int]] = {}
+    stack: list[tuple[PhysicalPlan, frozenset[int]]] = [(body, frozenset(column.id for column in body.columns))]
+    while stack:
+        node, wanted = stack.pop()
+        if isinstance(node, TableScan):
+            found[id(node)] = found.get(id(node), frozenset()) | wanted
+            continue
+        if isinstance(node, (ProjectExec, AggregateExec)):
+            wanted = frozenset()
+        wanted |= _used(node)
+        for child in node.inputs:
+            stack.append((child, wanted & frozenset(column.id for column in child.columns)))
+    return found
+
+
+def _used(node: PhysicalPlan) -> frozenset[int]:
+    used = {ref.column.id for child in node.children if not isinstance(child, PhysicalPlan) for ref in _references(child)}
+    if isinstance(node, JoinExec):
+        used |= {key.id for key in node.left_keys + node.right_keys}
+    if isinstance(node, AggregateExec):
+        used |= {key.id for key in node.keys}
+    return frozenset(used)
+
+
+def _references(expr: Node) -> list[ColumnRef]:
+    return [ref for ref in walk(expr, _COLUMNS) if isinstance(ref, ColumnRef)]

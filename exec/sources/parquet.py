@@ -1,0 +1,224 @@
+"""Scans of Parquet files.
+
+Order of work for one range of rows: verify the file's identity, read the needed columns, drop rows by the conjuncts that only
+compare plain columns (they are right whatever the values are), convert decimals to their tier, check the values against
+the footer's claims and the types' ranges, then apply the conjuncts that compute with them.
+
+The check runs on batches of the stream: the minimum and maximum of every exact column, 2 × 0.2 ms per million values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from exec.lower.exact import column_encoding, convert
+from exec.lower.expressions import Lowering, exact_constant
+from exec.lower.joins import ROW_MARK, apply_filter
+from exec.lower.types import polars_type
+from exec.sources.identity import verify
+from planner.analysis.can_raise import can_raise
+from planner.analysis.intervals import Interval, clip, type_interval
+from planner.dir import ScanRange
+from planner.dtypes import DecimalType, is_exact
+from planner.errors import error
+from planner.expr.nodes import Call, Case, Cast, ColumnRef, Expr, conjunction, conjuncts
+from planner.physical.encodings import DECIMAL38_LIMIT, Encoding
+from planner.physical.nodes import TableScan
+from planner.schema import Column
+from planner.tree import kind_mask, walk
+
+_COMPUTING = kind_mask(Call, Case, Cast)
+_REFERENCES = kind_mask(ColumnRef)
+_ANY_DECIMAL = Interval(-DECIMAL38_LIMIT, DECIMAL38_LIMIT)
+
+
+def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFrame:
+    """The rows of the ranges of one task, with the `needed` columns, as c<id> in the encodings of the scan's claims.
+
+    Raises FILE_CHANGED here; while it runs STATISTICS_VIOLATED for a value outside of a claim, FILE_INVALID for one
+    outside of its type.
+    """
+    ranges = node.partitions[partition if len(node.partitions) > 1 else 0]
+    plan = _Scan(node, needed)
+    frames = [plan.frame(part) for part in _joined(ranges)]
+    if not frames:
+        return plan.empty()
+    return frames[0] if len(frames) == 1 else pl.concat(frames)
+
+
+def _joined(ranges: tuple[ScanRange, ...]) -> list[ScanRange]:
+    """Ranges that follow each other in a file, as one."""
+    joined: list[ScanRange] = []
+    for part in ranges:
+        last = joined[-1] if joined else None
+        if last is not None and last.split == part.split and last.first_row + last.rows == part.first_row:
+            joined[-1] = ScanRange(part.split, last.first_row, last.rows + part.rows, last.bytes + part.bytes)
+        else:
+            joined.append(part)
+    return joined
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """The range that the values of a column of a frame must lie in."""
+
+    column: str
+    field: str
+    low: int
+    high: int
+    claimed: bool
+
+
+class _Scan:
+    """What the ranges of one scan have in common."""
+
+    def __init__(self, node: TableScan, needed: frozenset[int]) -> None:
+        self.node = node
+        self.claims = dict(node.claims)
+        terms = conjuncts(node.predicate) if node.predicate is not None else ()
+        self.early = [term for term in terms if _compares_plain_columns(term)]
+        self.late = [term for term in terms if term not in self.early]
+        names = dict(zip((column.id for column in node.output), node.names, strict=True))
+        late_ids = _columns_of(self.late)
+        kept = [column for column in node.output if column.id in needed | late_ids]
+        self.result = [f"c{column.id}" for column in kept if column.id in needed]
+        early_ids = _columns_of(self.early)
+        self.read = list(dict.fromkeys(names[c.id] for c in node.output if c.id in needed | late_ids | early_ids))
+        self.early_low = Lowering(
+            {column.id: _ANY_DECIMAL for column in node.output if isinstance(column.dtype, DecimalType)},
+            {column.id: _plain(column, names[column.id]) for column in node.output},
+        )
+        self.decoded: list[pl.Expr] = []
+        self.narrowed: list[pl.Expr] = []
+        self.checks: list[_Check] = []
+        for column in kept:
+            self._decode(column, names[column.id])
+
+    def _decode(self, column: Column, field: str) -> None:
+        """The column in its tier. Claims decide about the tier of wide decimals, which are therefore checked as Int128."""
+        name, value = f"c{column.id}", _plain(column, field)
+        claim, limit = self.claims.get(column.id), type_interval(column.dtype)
+        if isinstance(column.dtype, DecimalType):
+            target = column_encoding(column.dtype, column.id, self.claims)
+            if column.dtype.precision <= 18:
+                value = convert(value, Encoding.INT128, Encoding.INT64)
+                if target is not Encoding.INT64:
+                    self.narrowed.append(convert(pl.col(name), Encoding.INT64, target))
+            elif target is not Encoding.INT128:
+                self.narrowed.append(convert(pl.col(name), Encoding.INT128, target))
+        self.decoded.append(value.alias(name))
+        if claim is not None and limit is not None:
+            checked = clip(claim, limit)
+            self.checks.append(_Check(name, field, checked.low, checked.high, claimed=True))
+        elif isinstance(column.dtype, DecimalType) and limit is not None:
+            self.checks.append(_Check(name, field, limit.low, limit.high, claimed=False))
+
+    def frame(self, part: ScanRange) -> pl.LazyFrame:
+        verify(part.split)
+        raw = self._rows(part)
+        if self.early:
+            raw = raw.filter(self.early_low.lower(conjunction(self.early)))
+        if not self.decoded:
+            return raw.select(pl.first().is_null().alias(ROW_MARK)) if self.read else raw
+        frame = raw.select(self.decoded)
+        if self.checks:
+            frame = frame.map_batches(_checker(self.checks, part.split.path), streamable=True, validate_output_schema=False)
+        if self.narrowed:
+            frame = frame.with_columns(self.narrowed)
+        if self.late:
+            frame = apply_filter(frame, conjunction(self.late), Lowering(self.claims))
+        if not self.result:
+            return frame.select(pl.first().is_null().alias(ROW_MARK))
+        return frame.select(self.result) if len(self.result) < len(self.decoded) else frame
+
+    def _rows(self, part: ScanRange) -> pl.LazyFrame:
+        if not self.read:
+            return pl.LazyFrame({ROW_MARK: pl.repeat(False, part.rows, dtype=pl.Boolean, eager=True)})
+        if self.node.reader == "pyarrow":
+            return _by_pyarrow(part, self.read)
+        rows = pl.scan_parquet(part.split.path, glob=False, hive_partitioning=False, low_memory=False)
+        return rows.slice(part.first_row, part.rows).select(self.read)
+
+    def empty(self) -> pl.LazyFrame:
+        """No rows of the right columns."""
+        types = {
+            f"c{column.id}": polars_type(column.dtype, column_encoding(column.dtype, column.id, self.claims))
+            for column in self.node.output
+            if f"c{column.id}" in self.result
+        }
+        return pl.LazyFrame(schema=types or {ROW_MARK: pl.Boolean()})
+
+
+def _plain(column: Column, field: str) -> pl.Expr:
+    """A column of the file in the natural type of its logical type, decimals as Int128."""
+    if isinstance(column.dtype, DecimalType):
+        return pl.col(field).to_physical().cast(pl.Int128)
+    return pl.col(field).cast(polars_type(column.dtype, Encoding.PLAIN))
+
+
+def _compares_plain_columns(term: Expr) -> bool:
+    """Whether a conjunct is right for any values in the file: exact columns are compared, but not computed with."""
+    if can_raise(term):
+        return False
+    for found in walk(term, _COMPUTING):
+        assert isinstance(found, Expr)
+        if is_exact(found.dtype) or any(isinstance(child, Expr) and is_exact(child.dtype) for child in found.children):
+            constant = isinstance(found, Cast) and exact_constant(found) is not None
+            literals = not any(True for _ in walk(found, _REFERENCES))
+            if not (constant or literals):
+                return False
+    return True
+
+
+def _columns_of(terms: list[Expr]) -> frozenset[int]:
+    return frozenset(ref.column.id for term in terms for ref in walk(term, _REFERENCES) if isinstance(ref, ColumnRef))
+
+
+def _checker(checks: list[_Check], path: str):  # type: ignore[no-untyped-def]
+    def check(rows: pl.DataFrame) -> pl.DataFrame:
+        for item in checks:
+            values = rows.get_column(item.column)
+            least, greatest = values.min(), values.max()
+            if least is not None and (least < item.low or greatest > item.high):  # type: ignore[operator]
+                if item.claimed:
+                    raise error("STATISTICS_VIOLATED", column=item.field, path=path)
+                detail = f"column {item.field!r} has a value with more digits than its type"
+                raise error("FILE_INVALID", path=path, format="Parquet", detail=detail)
+        return rows
+
+    return check
+
+
+def _by_pyarrow(part: ScanRange, names: list[str]) -> pl.LazyFrame:
+    """Whole row groups through pyarrow, cut to the range."""
+    with pq.ParquetFile(part.split.path) as file:
+        groups, first, skipped = [], 0, None
+        for index in range(file.metadata.num_row_groups):
+            rows = file.metadata.row_group(index).num_rows
+            if first < part.first_row + part.rows and part.first_row < first + rows:
+                skipped = first if skipped is None else skipped
+                groups.append(index)
+            first += rows
+        table = file.read_row_groups(groups, columns=names)
+    if skipped is not None:
+        table = table.slice(part.first_row - skipped, part.rows)
+    frame = pl.from_arrow(_plain_columns(table))
+    assert isinstance(frame, pl.DataFrame)
+    return frame.lazy()
+
+
+def _plain_columns(table: pa.Table) -> pa.Table:
+    """Dictionaries decoded, and narrow decimals widened: forms that Polars treats unlike the plain ones."""
+    fields = []
+    for field in table.schema:
+        kind = field.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        elif pa.types.is_decimal(kind) and kind.bit_width != 128:
+            kind = pa.decimal128(kind.precision, kind.scale)
+        fields.append(pa.field(field.name, kind))
+    return table.cast(pa.schema(fields))
