@@ -27,9 +27,9 @@ from planner.expr.nodes import (
     Not,
     Or,
     ScalarSubquery,
-    conjunction,
     disjunction,
 )
+from planner.expr.predicates import all_of
 from planner.expr.substitute import reference
 from planner.logical.copy import fresh_copy
 from planner.logical.nodes import Aggregate, DependentJoin, JoinKind, Limit, LogicalPlan, Project, Sort
@@ -50,6 +50,7 @@ class Attachment:
     def __init__(self, plan: LogicalPlan, context: OptimizerContext) -> None:
         self.plan = plan
         self._context = context
+        self._replaced: dict[int, tuple[Expr, Expr]] = {}
 
     def replace_all(self, nodes: Sequence[N]) -> tuple[N, ...]:
         return tuple(self.replace(node) for node in nodes)
@@ -63,11 +64,15 @@ class Attachment:
         def attach(found: Node) -> Node:
             match found:
                 case ScalarSubquery():
-                    return self._scalar(found, guards.get(id(found), TRUE))
+                    value = self._scalar(found, self._guard(guards.get(id(found), ())))
                 case Exists():
-                    return self._exists(found)
-            assert isinstance(found, InSubquery)
-            return self._in(found)
+                    value = self._exists(found)
+                case _:
+                    assert isinstance(found, InSubquery)
+                    value = self._in(found)
+            assert isinstance(found, Expr)
+            self._replaced[id(found)] = found, value
+            return value
 
         return cast(N, rewrite(node, attach, SUBQUERIES))
 
@@ -93,6 +98,15 @@ class Attachment:
             rest = disjunction([Compare(BOOLEAN, CompareOp.EQ, rows, _ZERO), Not(BOOLEAN, unknown)])
         self._join(plan, kind, equal)
         return rest
+
+    def _guard(self, conditions: tuple[Expr, ...]) -> Expr:
+        """The conjunction of conditions, as far as their own subqueries are attached already; a weaker guard is sound."""
+
+        def known(found: Node) -> Node | None:
+            return self._replaced[id(found)][1] if id(found) in self._replaced else None
+
+        terms = [cast(Expr, rewrite(condition, known, SUBQUERIES)) for condition in conditions]
+        return all_of(term for term in terms if not term.kinds & SUBQUERIES)
 
     def _scalar(self, found: ScalarSubquery, guard: Expr) -> Expr:
         plan, column = self._one_column(found.plan)
@@ -176,12 +190,9 @@ def for_existence(plan: LogicalPlan) -> LogicalPlan:
                 return plan
 
 
-def _guards(root: Node) -> dict[int, Expr]:
-    """For scalar subqueries that can raise inside of CASE: the condition under which their value is wanted.
-
-    Only conditions that have no subquery themselves count; a weaker guard is still a right one.
-    """
-    guards: dict[int, Expr] = {}
+def _guards(root: Node) -> dict[int, tuple[Expr, ...]]:
+    """For scalar subqueries that can raise inside of CASE: the conditions under which their value is wanted."""
+    guards: dict[int, tuple[Expr, ...]] = {}
     stack: list[tuple[Node, tuple[Expr, ...]]] = [(root, ())]
     while stack:
         current, conditions = stack.pop()
@@ -189,15 +200,12 @@ def _guards(root: Node) -> dict[int, Expr]:
             continue
         if isinstance(current, ScalarSubquery):
             if conditions and can_raise(current):
-                guards[id(current)] = conjunction(list(conditions))
+                guards[id(current)] = conditions
         elif isinstance(current, Case):
             passed = conditions
             for condition, result in zip(current.conditions, current.results, strict=True):
-                stack.append((condition, passed))
-                simple = not condition.kinds & SUBQUERIES
-                stack.append((result, (*passed, condition) if simple else passed))
-                if simple:
-                    passed = (*passed, Case(BOOLEAN, (condition,), (FALSE,), TRUE))
+                stack += ((condition, passed), (result, (*passed, condition)))
+                passed = (*passed, Case(BOOLEAN, (condition,), (FALSE,), TRUE))
             stack.append((current.otherwise, passed))
         elif not isinstance(current, (Exists, InSubquery)):
             stack.extend((child, conditions) for child in current.children)

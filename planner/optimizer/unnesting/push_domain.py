@@ -171,7 +171,7 @@ class _DomainPusher:
             return _Pushed(Filter(below.plan, FALSE), below.columns)
         if plan.offset == 0 and (plan.limit is None or at_most_one_row(plan.input) or exactly_one_row(plan.input)):
             return self.push(plan.input)
-        if plan.limit != 1 or plan.offset or len(plan.columns) != 1:
+        if plan.limit != 1 or plan.offset:
             raise error("UNSUPPORTED", what="LIMIT in a correlated subquery")
         source, keys = plan.input, plan.keys if isinstance(plan, TopN) else ()
         projects: list[Project] = []
@@ -186,7 +186,10 @@ class _DomainPusher:
             below = self._keep_least(below, rename(key, below.columns))
         for project in reversed(projects):
             below = self._project(below, project.assigns)
-        return self._any_row(below, plan.columns[0])
+        if len(plan.columns) > 1:  # of rows that tie, all values have to come from one
+            for column in plan.columns:
+                below = self._keep_least(below, SortKey(reference(column)))
+        return self._any_row(below, plan.columns)
 
     def _keep_least(self, rows: _Pushed, key: SortKey) -> _Pushed:
         """For every value of the domain, the rows that come first by one key."""
@@ -203,12 +206,12 @@ class _DomainPusher:
         joined = Join(keyed.plan, groups, JoinKind.INNER, all_of(self.match(keyed.columns, copied), same))
         return _Pushed(joined, keyed.columns)
 
-    def _any_row(self, rows: _Pushed, column: Column) -> _Pushed:
-        """One row for every value of the domain that has rows: a value of `column` in one of them."""
-        source, fresh = fresh_copy(rows.plan, self._allocator)  # `column` itself is produced once more, by the aggregate
+    def _any_row(self, rows: _Pushed, wanted: tuple[Column, ...]) -> _Pushed:
+        """One row for every value of the domain that has rows: a value of each column in one of them."""
+        source, fresh = fresh_copy(rows.plan, self._allocator)  # the wanted columns are produced anew, by the aggregate
         columns = {id: fresh[c.id] for id, c in rows.columns.items()}
-        call = AggregateCall(column.dtype, "any_value", (reference(fresh[column.id]),))
-        return _Pushed(Aggregate(source, pass_through(tuple(columns.values())), (Assign(column, call),)), columns)
+        calls = tuple(Assign(c, AggregateCall(c.dtype, "any_value", (reference(fresh[c.id]),))) for c in wanted)
+        return _Pushed(Aggregate(source, pass_through(tuple(columns.values())), calls), columns)
 
 
 def _without(rows: _Pushed) -> tuple[Column, ...]:
