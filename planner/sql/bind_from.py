@@ -46,8 +46,10 @@ def bind_from(context: BindContext, scope: Scope, select: exp.Expr) -> LogicalPl
             joined = _bind_item(context, scope, join.this)
         else:
             joined = _bind_join(context, scope, joined, join)
-    for group in reversed(groups):
-        joined = _combine(context, group, joined, Join(group.plan, joined.plan, JoinKind.INNER, TRUE))
+    groups.append(joined)
+    joined = groups[0]
+    for group in groups[1:]:
+        joined = _combine(joined, group, Join(joined.plan, group.plan, JoinKind.INNER, TRUE))
     scope.relations = joined.relations
     scope.merged = joined.merged
     _refuse_duplicates(context, joined.relations, source)
@@ -78,7 +80,7 @@ def _last_named(source: exp.Expr, folded: str) -> exp.Expr:
     return next((item for item in reversed(items) if item.alias_or_name.lower() == folded), source)
 
 
-def _combine(context: BindContext, left: _Joined, right: _Joined, plan: LogicalPlan) -> _Joined:
+def _combine(left: _Joined, right: _Joined, plan: LogicalPlan) -> _Joined:
     return _Joined(plan, left.relations + right.relations, {**right.merged, **left.merged})
 
 
@@ -233,7 +235,7 @@ def _bind_join(context: BindContext, scope: Scope, left: _Joined, node: exp.Expr
     right = _bind_item(context, scope, node.this)
     on, using = node.args.get("on"), node.args.get("using")
     names = [identifier.name for identifier in using or ()] or (_common_names(left, right) if method else [])
-    both = _combine(context, left, right, left.plan)
+    both = _combine(left, right, left.plan)
     if names:
         condition, merged = _using(context, left, right, names, side, using or [node.this] * len(names))
         both.merged.update(merged)

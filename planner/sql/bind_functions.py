@@ -164,13 +164,15 @@ def bind_trim(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     return Call(t.VARCHAR, "trim", (_text_argument(context, scope, node.this, node),))
 
 
-@handles(exp.Substring, args="this start length")
+@handles(exp.Substring, args="this start length zero_start")
 def bind_substring(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     start, length = node.args.get("start"), node.args.get("length")
     if start is None:
         expected = "a text, a start and optionally a length"
         raise context.error("WRONG_ARGUMENTS", node, name="substring", expected=expected, given="one argument")
     arguments = [_text_argument(context, scope, node.this, node), _integer_argument(context, scope, start, node)]
+    if node.args.get("zero_start") and not (isinstance(arguments[1], Literal) and arguments[1].value):
+        raise context.unsupported("a SUBSTRING of this dialect that may start at 0", start)
     if length is not None:
         arguments.append(_integer_argument(context, scope, length, node))
     return Call(t.VARCHAR, "substring", tuple(arguments))

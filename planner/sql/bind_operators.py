@@ -290,7 +290,8 @@ def _operate(context: BindContext, operator: exp.Expr, left: Expr, right: Expr, 
         integers = t.is_integer(left.dtype) and t.is_integer(right.dtype)
         if operator.args.get("typed") and integers:
             function = "integer_divide"
-        if operator.args.get("safe") and t.is_numeric(right.dtype):
+        constant = isinstance(right, Literal) and right.value
+        if operator.args.get("safe") and t.is_numeric(right.dtype) and not constant:
             zero = cast_to(context, Literal(t.INTEGER, 0), right.dtype, right_node)
             right = Call(right.dtype, "nullif", (right, zero))
     return arithmetic(context, function, left, right, first, right_node)

@@ -32,7 +32,8 @@ _SELECT_ARGUMENTS = frozenset(
 
 def bind_query(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRelation:
     """A query below a scope, whose CTEs and columns it may use. Raises UNSUPPORTED for anything that is not one of these."""
-    context.descend(node)
+    levels = 0 if isinstance(node, exp.Subquery) else 1
+    context.descend(node, levels)
     if isinstance(node, exp.Select):
         bound = _bind_select(context, node, parent)
     elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
@@ -43,7 +44,7 @@ def bind_query(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRela
         bound = _finish(context, scope, bind_values(context, scope, node), node)
     else:
         raise context.unsupported(describe(context, node), node)
-    context.depth -= 1
+    context.depth -= levels
     return bound
 
 

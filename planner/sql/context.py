@@ -57,7 +57,7 @@ class BindContext:
         """UNSUPPORTED; `instead` names what works."""
         return self.error("UNSUPPORTED", *nodes, what=what, nearest=f"; {instead}" if instead else "")
 
-    def descend(self, node: exp.Expr, levels: int = 1) -> None:
+    def descend(self, node: exp.Expr, levels: int) -> None:
         """Enter deeper nesting; the caller takes the levels off `depth` again. Raises TOO_DEEP."""
         self.depth += levels
         if self.depth > MAX_DEPTH:
