@@ -5,4 +5,5 @@ parse_text       text to values, as DuckDB's casts read it
 format_text      values to text, as DuckDB's casts write it
 like             LIKE patterns to the cheapest test that decides them
 letter_case      upper and lower case, character by character
+failure          how a kernel's error gets through Polars
 """

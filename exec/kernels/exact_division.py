@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from exec.kernels.failure import failure
 from planner.analysis.intervals import divide_rounding
 from planner.dtypes import DType, value_range
-from planner.errors import error
 
 _SAFE = 2**126
 
@@ -26,7 +26,7 @@ def divide_decimals(numerator: pl.Series, denominator: pl.Series, exponent: int,
         n=_stretched(numerator, length).cast(pl.Int128), d=_stretched(denominator, length).cast(pl.Int128)
     ).with_columns(pl.when(pl.col("n").is_not_null()).then(pl.col("d")))
     if (frame["d"] == 0).any():
-        raise error("DIVISION_BY_ZERO")
+        raise failure("DIVISION_BY_ZERO")
     factor = 10**exponent
     divisor, dividend = _magnitude(frame["d"]), _magnitude(frame["n"])
     low, high = value_range(dtype)
@@ -36,14 +36,14 @@ def divide_decimals(numerator: pl.Series, denominator: pl.Series, exponent: int,
     whole = frame.select(q=n // d, r=n % d, d=d, sign=pl.col("n").sign() * pl.col("d").sign())
     greatest = whole["q"].max()
     if greatest is not None and greatest * factor > high:
-        raise error("OVERFLOW", dtype=dtype)
+        raise failure("OVERFLOW", dtype=dtype)
     one = pl.lit(factor, dtype=pl.Int128)
     two = pl.lit(2, dtype=pl.Int128)
     rounded = (two * one * pl.col("r") + pl.col("d")) // (two * pl.col("d"))
     result = whole.select((pl.col("q") * one + rounded) * pl.col("sign")).to_series()
     least, greatest = result.min(), result.max()
     if least is not None and (least < low or greatest > high):  # type: ignore[operator]
-        raise error("OVERFLOW", dtype=dtype)
+        raise failure("OVERFLOW", dtype=dtype)
     return result.alias(numerator.name)
 
 
@@ -62,6 +62,6 @@ def _by_python(frame: pl.DataFrame, factor: int, dtype: DType) -> pl.Series:
     for n, d in frame.select("n", "d").iter_rows():
         quotient = None if n is None or d is None else divide_rounding(n * factor, d)
         if quotient is not None and not low <= quotient <= high:
-            raise error("OVERFLOW", dtype=dtype)
+            raise failure("OVERFLOW", dtype=dtype)
         quotients.append(quotient)
     return pl.Series(quotients, dtype=pl.Int128)

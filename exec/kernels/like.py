@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from planner.errors import error
+from exec.kernels.failure import failure
 
 ANY = "%"
 ONE = "_"
@@ -27,7 +27,9 @@ def tokens(pattern: str, escape: str) -> tuple[tuple[str, bool], ...]:
         position += 1
         if escape and character == escape:
             if position == len(pattern):
-                raise error("CAST_FAILED", value=f"{pattern!r}, which ends with its escape character,", dtype="a LIKE pattern")
+                raise failure(
+                    "CAST_FAILED", value=f"{pattern!r}, which ends with its escape character,", dtype="a LIKE pattern"
+                )
             plain.append(pattern[position])
             position += 1
         elif character in (ANY, ONE):

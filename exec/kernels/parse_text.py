@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
+from exec.kernels.failure import failure
 from planner import dtypes as t
 from planner.analysis.intervals import divide_rounding
-from planner.errors import error
 
 _NUMBER = re.compile(r"([+-]?)(?:(\d+(?:_\d+)*)?)(?:\.(\d+(?:_\d+)*)?)?(?:[eE]([+-]?\d+))?")
 _RADIX = re.compile(r"0([xX][0-9a-fA-F]+|[bB][01]+)")
@@ -43,7 +43,7 @@ def parse_text(values: pl.Series, dtype: t.DType, lenient: bool) -> pl.Series:
     if not lenient:
         for text, value in found.items():
             if value is None:
-                raise error("CAST_FAILED", value=repr(text), dtype=dtype)
+                raise failure("CAST_FAILED", value=repr(text), dtype=dtype)
     parsed = values.replace_strict(
         pl.Series(list(found), dtype=pl.String), pl.Series(list(found.values()), dtype=fast.dtype), default=None
     )
@@ -78,7 +78,7 @@ def _fast(values: pl.Series, dtype: t.DType) -> pl.Series:
         return pl.select(
             pl.when(pl.lit(lowered).is_in(list(_TRUE))).then(True).when(pl.lit(lowered).is_in(list(_FALSE))).then(False)
         ).to_series()
-    raise error("UNSUPPORTED", what=f"a conversion of VARCHAR to {dtype}")
+    raise failure("UNSUPPORTED", what=f"a conversion of VARCHAR to {dtype}")
 
 
 _INTEGER: dict[t.DType, Any] = {

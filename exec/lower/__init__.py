@@ -13,6 +13,6 @@
 Decisions: one encoding per expression, fixed by its checked interval (`planner.physical.encodings`), so nobody has to look at
 data to know a type. Checks are Python functions over batches of the stream: one call per 100,000 rows raises our own
 error with its own code, where a failing Polars cast would only say that something failed. Whether something can raise
-is asked by type (`planner.analysis.can_raise`), whether it has to be checked by interval. Where Polars has no operator (outer, semi
-and mark joins with residual conditions), the smaller side is collected while lowering, rather than simulated by windows.
+is asked by type (`planner.analysis.can_raise`), whether it has to be checked by interval. Where Polars has no operator
+(outer, semi and mark joins with residual conditions), the left side is collected while lowering, not simulated by windows.
 """

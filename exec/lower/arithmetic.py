@@ -87,21 +87,25 @@ def multiply(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
 
 
 def negate(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
-    return _unary(low, call, guard, lambda operand: -operand)
+    if not is_exact(call.dtype):
+        return -low.lower(call.arguments[0], guard)
+    operand, tier = _unary(low, call, guard)
+    # Polars has no negation of Int128.
+    return finish(constant(0, tier) - operand, tier, _raw(low, call), call.dtype)
 
 
 def absolute(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
-    return _unary(low, call, guard, lambda operand: operand.abs())
-
-
-def _unary(low: Lowering, call: Call, guard: Guard, function) -> pl.Expr:  # type: ignore[no-untyped-def]
-    argument = call.arguments[0]
     if not is_exact(call.dtype):
-        return function(low.lower(argument, guard))
-    raw = _raw(low, call)
+        return low.lower(call.arguments[0], guard).abs()
+    operand, tier = _unary(low, call, guard)
+    return finish(operand.abs(), tier, _raw(low, call), call.dtype)
+
+
+def _unary(low: Lowering, call: Call, guard: Guard) -> tuple[pl.Expr, Encoding]:
+    """The exact operand, in a tier that holds it and its opposite."""
+    argument, raw = call.arguments[0], _raw(low, call)
     tier = tier_of_magnitude(max(low.interval(argument).magnitude, raw.magnitude))
-    operand = _operand(low, argument, scale_of(call.dtype), tier, guard, _can_overflow(raw, call))
-    return finish(function(operand), tier, raw, call.dtype)
+    return _operand(low, argument, scale_of(call.dtype), tier, guard, _can_overflow(raw, call)), tier
 
 
 def divide(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
@@ -238,7 +242,7 @@ def _round_exact(low: Lowering, call: Call, digits: int, guard: Guard, mode: str
         elif mode == "floor":
             value = value // unit
         else:
-            value = -((-value) // unit)
+            value = constant(0, tier) - ((constant(0, tier) - value) // unit)
     if shift > 0:
         value = value * constant(10**shift, tier)
     limit = type_interval(call.dtype)

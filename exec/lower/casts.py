@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from exec.kernels.failure import failure
 from exec.kernels.format_text import format_blobs, format_decimal, format_floats, format_times, format_timestamps
 from exec.kernels.parse_text import parse_text
 from exec.lower.exact import constant, convert, divide_half_away, finish, tier_of_magnitude
@@ -102,7 +103,7 @@ def _float_to_exact(low: Lowering, cast: Cast, operand: pl.Expr) -> pl.Expr:
         fits = exact.is_between(limit.low, limit.high)
         exact = exact.set(~fits.fill_null(True), None)
         if not lenient and exact.null_count() > values.null_count():
-            raise error("CAST_FAILED", value="a number that is too large or no number", dtype=dtype)
+            raise failure("CAST_FAILED", value="a number that is too large or no number", dtype=dtype)
         return exact
 
     return convert(scaled.map_batches(check, pl.Int128(), is_elementwise=True), Encoding.INT128, low.encoding(cast))
@@ -127,7 +128,7 @@ def _to_float(low: Lowering, cast: Cast, operand: pl.Expr) -> pl.Expr:
 def _check_real(pair: Sequence[pl.Series]) -> pl.Series:
     narrow, fits = pair
     if not fits.all():
-        raise error("CAST_FAILED", value="a number that is too large", dtype=t.REAL)
+        raise failure("CAST_FAILED", value="a number that is too large", dtype=t.REAL)
     return narrow
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from exec.kernels.failure import failure
 from exec.lower.types import DECIMAL38, polars_type, tier_type
 from planner.analysis.intervals import Bounds, Interval, clip, type_interval
 from planner.dtypes import DecimalType, DType
-from planner.errors import error
 from planner.physical.encodings import Encoding, encoding_for, tier_for
 
 WIDTH = {Encoding.PLAIN: 0, Encoding.INT64: 1, Encoding.INT128: 2, Encoding.DEC38: 3}
@@ -77,7 +77,7 @@ def checked(expr: pl.Expr, limit: Interval, dtype: DType, tier: Encoding) -> pl.
     def check(values: pl.Series) -> pl.Series:
         least, greatest = values.min(), values.max()
         if least is not None and (least < low or greatest > high):  # type: ignore[operator]
-            raise error("OVERFLOW", dtype=dtype)
+            raise failure("OVERFLOW", dtype=dtype)
         return values
 
     return expr.map_batches(check, pl.Int64() if tier is Encoding.INT64 else pl.Int128(), is_elementwise=True)
@@ -113,7 +113,7 @@ def zero_checked(divisor: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
     def check(values: pl.Series) -> pl.Series:
         if (values == 0).any():
-            raise error("DIVISION_BY_ZERO")
+            raise failure("DIVISION_BY_ZERO")
         return values
 
     return divisor.map_batches(check, dtype, is_elementwise=True)

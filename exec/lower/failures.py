@@ -7,6 +7,7 @@ import re
 
 import polars as pl
 
+from exec.kernels.failure import KernelFailure
 from planner.errors import QEngineError, error
 
 _CONVERSION = re.compile(
@@ -23,8 +24,10 @@ _FILE_PROBLEM = re.compile(r"parquet|thrift|out-?of-?spec|magic|footer|corrupt|d
 def translate(exception: BaseException) -> QEngineError:
     """The typed error of an exception; KeyboardInterrupt and the like are the caller's to let through.
 
-    Errors of ours come back as new objects: Polars adds its own words to the text of an exception that passes through it.
+    Errors of ours come back as new objects, without the traceback of the place where they were raised.
     """
+    if isinstance(exception, KernelFailure):
+        return exception.error
     if isinstance(exception, QEngineError):
         again = type(exception).__new__(type(exception))
         QEngineError.__init__(again, exception.message, code=exception.code, position=exception.position)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from exec.kernels.failure import failure
 from exec.lower.exact import column_encoding, convert, wider
 from exec.lower.expressions import Lowering
 from exec.lower.optimizations import OPTIMIZATIONS
@@ -133,7 +134,7 @@ class _Join:
         def check(rows: pl.DataFrame) -> pl.DataFrame:
             most = rows[_COUNT].max()
             if most is not None and most > 1:  # type: ignore[operator]
-                raise error("SCALAR_SUBQUERY_ROWS")
+                raise failure("SCALAR_SUBQUERY_ROWS")
             return rows
 
         return joined.map_batches(check, streamable=True, validate_output_schema=False)

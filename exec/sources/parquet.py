@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from exec.kernels.failure import failure
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
 from exec.lower.joins import ROW_MARK, apply_filter
@@ -24,7 +25,6 @@ from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Interval, clip, type_interval
 from planner.dir import ScanRange
 from planner.dtypes import DecimalType, is_exact
-from planner.errors import error
 from planner.expr.nodes import Call, Case, Cast, ColumnRef, Expr, conjunction, conjuncts
 from planner.physical.encodings import DECIMAL38_LIMIT, Encoding
 from planner.physical.nodes import TableScan
@@ -185,9 +185,9 @@ def _checker(checks: list[_Check], path: str):  # type: ignore[no-untyped-def]
             least, greatest = values.min(), values.max()
             if least is not None and (least < item.low or greatest > item.high):  # type: ignore[operator]
                 if item.claimed:
-                    raise error("STATISTICS_VIOLATED", column=item.field, path=path)
+                    raise failure("STATISTICS_VIOLATED", column=item.field, path=path)
                 detail = f"column {item.field!r} has a value with more digits than its type"
-                raise error("FILE_INVALID", path=path, format="Parquet", detail=detail)
+                raise failure("FILE_INVALID", path=path, format="Parquet", detail=detail)
         return rows
 
     return check
