@@ -97,6 +97,8 @@ class Driver:
         self._failed_starts = 0
         self._broken: QEngineError | None = None
         self._closing = False
+        self._finished = False
+        self._lock = threading.Lock()
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
@@ -109,14 +111,21 @@ class Driver:
 
     def post(self, action: Callable[[], None]) -> None:
         """Have something done in the loop's thread."""
+        with self._lock:
+            if not self._finished:
+                self._enqueue(action)
+
+    def _enqueue(self, action: Callable[[], None]) -> None:
         self._inbox.append(action)
-        with contextlib.suppress(OSError):  # a full pipe wakes the loop as well; a closed one has no loop
+        with contextlib.suppress(BlockingIOError):  # a full pipe wakes the loop as well
             os.write(self._wake_write, b"\0")
 
     def submit(self, execution: Execution) -> None:
-        self.post(lambda: self._submit(execution))
-        if not self._thread.is_alive():
-            execution.end(self._broken or error("SESSION_CLOSED"))
+        with self._lock:
+            if not self._finished:
+                self._enqueue(lambda: self._submit(execution))
+                return
+        execution.end(self._broken or error("SESSION_CLOSED"))
 
     def send(self, event: Event) -> None:
         self.post(lambda: self._events.append(event))
@@ -211,7 +220,7 @@ class Driver:
             if worker.sentinel is None:
                 self._worker_died(worker)
             else:
-                self._selector.unregister(worker.connection.fileno())
+                self._unregister(worker.connection.fileno())
             return False
         self._handle(worker, message)
         return True
@@ -257,14 +266,13 @@ class Driver:
     def _worker_died(self, worker: WorkerProcess) -> None:
         if self._workers.pop(worker.id, None) is not worker:
             return
-        registered = self._selector.get_map()
         with contextlib.suppress(OSError, EOFError):
             while worker.connection.poll():
                 if not self._receive(worker):
                     break
         for descriptor in (worker.connection.fileno(), worker.sentinel):
-            if descriptor is not None and descriptor in registered:
-                self._selector.unregister(descriptor)
+            if descriptor is not None:
+                self._unregister(descriptor)
         detail = worker.reap()
         attempt = self._attempts.pop(worker.id, None)
         if attempt is not None:
@@ -278,6 +286,10 @@ class Driver:
             self._worker_failed(detail)
         if self._broken is None and len(self._workers) < self._target:
             self._start_worker()
+
+    def _unregister(self, descriptor: int) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(descriptor)
 
     def _worker_failed(self, detail: str) -> None:
         """A worker did not even get ready. After several in a row the engine gives up, since queries would wait for ever."""
@@ -360,16 +372,19 @@ class Driver:
         self._closing = True
 
     def _finish(self) -> None:
-        for worker in self._workers.values():
-            worker.kill()
-        for worker in self._workers.values():
-            worker.reap()
-        self._selector.close()
-        self._folder.remove()
-        for descriptor in (self._wake_read, self._wake_write):
-            os.close(descriptor)
-        while self._inbox:
-            with contextlib.suppress(Exception):
+        try:
+            for worker in self._workers.values():
+                worker.kill()
+            for worker in self._workers.values():
+                worker.reap()
+            self._selector.close()
+            self._folder.remove()
+        finally:
+            with self._lock:
+                self._finished = True
+            while self._inbox:
                 self._inbox.popleft()()
-        for execution in self._executions.values():
-            execution.end(self._broken or error("SESSION_CLOSED"))
+            for execution in self._executions.values():
+                execution.end(self._broken or error("SESSION_CLOSED"))
+            for descriptor in (self._wake_read, self._wake_write):
+                os.close(descriptor)

@@ -21,6 +21,8 @@ from planner.errors import QEngineError
 ProgressCallback = Callable[[Progress], None]
 
 _POLL = 0.02
+"""Seconds between looks at `cancel` and at signals: Polars installs a SIGINT handler with SA_RESTART, after which an endless
+wait on a lock is not interrupted by Ctrl-C any more."""
 
 
 class Execution:
@@ -80,7 +82,7 @@ class Execution:
                 while self._delivery is None and not self._ended and (progress is None or self._progress is shown):
                     if cancel is not None and cancel.is_set():
                         return None
-                    self._condition.wait(_POLL if cancel is not None else None)
+                    self._condition.wait(_POLL)
                 delivery, self._delivery = self._delivery, None
                 latest, ended, problem = self._progress, self._ended, self._error
             if progress is not None and latest is not None and latest is not shown:
@@ -92,7 +94,10 @@ class Execution:
                 assert problem is not None
                 raise problem
 
-    def wait_end(self, timeout: float | None = None) -> bool:
-        """Block until no attempt runs any more and the files are gone."""
+    def wait_end(self, timeout: float) -> bool:
+        """Block until no attempt runs and the files are gone, for `timeout` seconds at most. False if that was too short."""
+        deadline = time.monotonic() + timeout
         with self._condition:
-            return self._condition.wait_for(lambda: self._ended, timeout)
+            while not self._ended and time.monotonic() < deadline:
+                self._condition.wait(_POLL)
+            return self._ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import operator
 import queue
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -88,5 +89,5 @@ def resolve(function: str) -> Callable[..., Any]:
     module, _, name = function.partition(":")
     if module.split(".")[0] != "exec":
         raise ValueError(f"{function} is not a function of exec")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    found: Callable[..., Any] = operator.attrgetter(name)(importlib.import_module(module))
     return found

@@ -18,6 +18,9 @@ from planner.dir import Dir
 from planner.errors import error
 from planner.physical.nodes import ExchangeSource, PhysicalPlan
 
+_POLL = 0.05
+"""Seconds between looks at signals: an endless join would not notice Ctrl-C (see `exec.progress`)."""
+
 
 def execute_inline(body: PhysicalPlan, output: Dir) -> pa.Table:
     """The encoded rows of a plan without exchanges, as columns `c<id>`. Raises QEngineErrors only (and KeyboardInterrupt)."""
@@ -32,7 +35,8 @@ def execute_inline(body: PhysicalPlan, output: Dir) -> pa.Table:
 
     thread = threading.Thread(target=run, name="qengine-inline", daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        thread.join(_POLL)
     result = outcome[0]
     if isinstance(result, BaseException):
         raise translate(result) from result
