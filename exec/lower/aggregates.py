@@ -10,7 +10,7 @@ import polars as pl
 
 from exec.kernels.exact_division import divide_decimals
 from exec.lower.exact import column_encoding, convert, tier_of_magnitude
-from exec.lower.expressions import Lowering
+from exec.lower.expressions import Lowering, every_row
 from exec.lower.types import polars_type
 from planner.analysis.bounds import BoundsAnalysis
 from planner.dtypes import DecimalType, is_exact, is_float, scale_of
@@ -140,7 +140,8 @@ class _Aggregation:
         """The argument, in a tier or in canonical form, NULL where the FILTER condition is not true."""
         argument = call.arguments[0]
         condition = None if call.condition is None else self.low.lower(call.condition)
-        lowered = self.low.lower(argument, condition) if tier is None else self.low.in_tier(argument, tier, condition)
+        rows = condition if condition is not None else every_row(argument)
+        lowered = self.low.lower(argument, rows) if tier is None else self.low.in_tier(argument, tier, rows)
         if condition is not None:
             lowered = pl.when(condition).then(lowered)
         same = tier is None or tier is self.low.encoding(argument)

@@ -38,8 +38,11 @@ from planner.expr.nodes import (
     Or,
 )
 from planner.physical.encodings import Encoding, encoding_for
+from planner.tree import kind_mask, walk
 
 Guard = pl.Expr | None
+_EVERY_ROW = pl.int_range(pl.len()) >= 0
+_COLUMNS = kind_mask(ColumnRef)
 
 
 def lower(expr: Expr, bounds: Bounds, columns: Mapping[int, pl.Expr] | None = None, guard: Guard = None) -> pl.Expr:
@@ -86,6 +89,13 @@ class Lowering:
         if (value := exact_constant(expr)) is not None:
             return constant(value, tier)
         return convert(self.lower(expr, guard), self.encoding(expr), tier)
+
+    def lower_rows(self, expr: Expr) -> pl.Expr:
+        """The canonical form of an expression that is evaluated for the rows of a frame, of which there may be none.
+
+        Polars evaluates constants also where there is no row, so one that can raise is tied to the rows.
+        """
+        return self.lower(expr, every_row(expr))
 
     # --------------------------------------------------------------------------------------------------- expressions
 
@@ -211,6 +221,14 @@ class Lowering:
         else:
             found = balanced([needle == self.lower_as(option, encoding, guard) for option in options], conjunction=False)
         return found | pl.lit(None, dtype=pl.Boolean()) if has_null else found
+
+
+def every_row(expr: Expr) -> Guard:
+    """A guard that is true for every row, if the expression needs one: a constant in it that can raise."""
+    if not can_raise(expr):
+        return None
+    parts = (part for part in walk(expr) if isinstance(part, Expr) and not part.kinds & _COLUMNS)
+    return _EVERY_ROW if any(can_raise(part) for part in parts) else None
 
 
 def both(guard: Guard, condition: pl.Expr) -> pl.Expr:

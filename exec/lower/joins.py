@@ -7,7 +7,7 @@ inner join, and what has no pair is found by its number. Joins without keys go t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -31,12 +31,8 @@ ROW_MARK = "_"
 """The column of a frame that has rows but no columns: its values mean nothing."""
 PAIRS = 1 << 20
 """Rows of one block of a nested-loop join."""
+_RIGHT_MARK = "_right"
 _LEFT, _RIGHT, _COUNT = "_left_row", "_right_row", "_matches"
-
-
-def names_of(columns: Schema) -> list[str]:
-    """The names of plan columns in a frame."""
-    return [f"c{column.id}" for column in columns] or [ROW_MARK]
 
 
 def barrier(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -52,29 +48,43 @@ def apply_filter(frame: pl.LazyFrame, predicate: Expr, low: Lowering) -> pl.Lazy
     if safe:
         frame = frame.filter(low.lower(conjunction(safe)))
     if raising:
-        frame = barrier(frame).filter(low.lower(conjunction(raising)))
+        frame = barrier(frame).filter(low.lower_rows(conjunction(raising)))
     return frame
 
 
-def lower_join(node: JoinExec, left: pl.LazyFrame, right: pl.LazyFrame, analysis: BoundsAnalysis) -> pl.LazyFrame:
-    """The join of two lowered inputs."""
-    return _Join(node, analysis).lower(left, right).select(names_of(node.columns))
+def pick(frame: pl.LazyFrame, columns: Schema, mark: str = ROW_MARK) -> pl.LazyFrame:
+    """The frame with these columns alone; its rows without columns as a row mark."""
+    if columns:
+        return frame.select([f"c{column.id}" for column in columns])
+    return frame.select(pl.first().is_null().alias(mark))
+
+
+def lower_join(
+    node: JoinExec, left: pl.LazyFrame, right: pl.LazyFrame, analysis: BoundsAnalysis, needed: Mapping[int, frozenset[int]]
+) -> pl.LazyFrame:
+    """The join of two lowered inputs. `needed` says by node which of its columns are used above it."""
+    wanted = tuple(column for column in node.columns if column.id in needed[id(node)])
+    return pick(_Join(node, analysis, needed).lower(left, right), wanted)
 
 
 class _Join:
-    def __init__(self, node: JoinExec, analysis: BoundsAnalysis) -> None:
+    def __init__(self, node: JoinExec, analysis: BoundsAnalysis, needed: Mapping[int, frozenset[int]]) -> None:
         self.node = node
+        self.left_columns, self.right_columns = (
+            tuple(column for column in side.columns if column.id in needed[id(side)]) for side in (node.left, node.right)
+        )
         self.left_bounds, self.right_bounds = analysis.columns(node.left), analysis.columns(node.right)
         self.low = Lowering({**self.left_bounds, **self.right_bounds})
         self.build = f"prefer_{node.build}"
 
     def lower(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
         node = self.node
+        left, right = pick(left, self.left_columns), pick(right, self.right_columns, _RIGHT_MARK)
         if node.left_keys and (node.residual is None or node.kind is JoinKind.INNER):
             return self._keyed(left, right)
         if not node.left_keys and node.residual is None:
             if node.kind is JoinKind.INNER:
-                return left.join(self._unmarked(right), how="cross")
+                return left.join(right, how="cross")
             if node.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
                 right = right.head(1)
         if not node.left_keys and node.kind is JoinKind.SINGLE and node.residual is None:
@@ -127,7 +137,7 @@ class _Join:
 
     def _single(self, left: pl.LazyFrame, right: pl.LazyFrame, left_on: list[str], right_on: list[str]) -> pl.LazyFrame:
         """A left join with one row per key; a key that has more is an error as soon as a left row meets it."""
-        others = [name for name in names_of(self.node.right.columns) if name not in right_on and name != ROW_MARK]
+        others = [f"c{column.id}" for column in self.right_columns if f"c{column.id}" not in right_on]
         groups = right.group_by(right_on).agg([pl.col(name).first() for name in others] + [pl.len().alias(_COUNT)])
         joined = left.join(groups, left_on=left_on, right_on=right_on, how="left", coalesce=False)
 
@@ -171,7 +181,7 @@ class _Join:
         right_rows = _collect(right).with_row_index(_RIGHT) if full or not node.left_keys else None
         lazy_right = right if right_rows is None else right_rows.lazy()
         outer = kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.SINGLE)
-        kept = [_LEFT, *names_of(node.left.columns + node.right.columns)] if outer else [_LEFT]
+        kept = [_LEFT, *(f"c{column.id}" for column in self.left_columns + self.right_columns)] if outer else [_LEFT]
         kept += [_RIGHT] if full else []
         if node.left_keys:
             a, b, left_on, right_on = self._keys(numbered.lazy(), lazy_right)
@@ -204,20 +214,16 @@ class _Join:
     def _blocks(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """The pairs that satisfy the residual, from blocks of about PAIRS pairs; at least one block, perhaps empty."""
         step = max(1, PAIRS // max(1, right.height))
-        other = self._unmarked(right.lazy())
+        other = right.lazy()
         for start in range(0, max(1, left.height), step):
             crossed = left.slice(start, step).lazy().join(other, how="cross")
             if self.node.residual is not None:
                 crossed = apply_filter(crossed, self.node.residual, self.low)
             yield _collect(crossed)
 
-    def _unmarked(self, right: pl.LazyFrame) -> pl.LazyFrame:
-        """The right side; a row mark in it would meet that of the left side."""
-        return right if self.node.right.columns else right.rename({ROW_MARK: f"{ROW_MARK}{self.node.number}_right"})
-
     def _single_value(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
         """A scalar subquery without correlation: its value, or NULL, becomes a constant."""
-        columns = self.node.right.columns
+        columns = self.right_columns
         rows = _collect(right.head(2))
         if rows.height > 1:
             if _collect(left.head(1)).height:

@@ -17,7 +17,7 @@ import polars as pl
 from exec.lower.aggregates import lower_aggregate
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, physical_value
-from exec.lower.joins import ROW_MARK, apply_filter, lower_join, names_of
+from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
 from exec.lower.types import polars_type
 from exec.sources import scan_table
 from planner.analysis.bounds import BoundsAnalysis
@@ -86,7 +86,7 @@ def deliver(frame: pl.LazyFrame, body: PhysicalPlan, output: Dir) -> pl.LazyFram
             arrow = Encoding.INT64 if encoding is Encoding.INT64 else Encoding.DEC38
             expr = convert(expr, column_encoding(column.dtype, column.id, bounds), arrow)
         selected.append(expr)
-    return frame.select(selected or [ROW_MARK])
+    return frame.select(selected) if selected else pick(frame, ())
 
 
 def _lower_node(
@@ -107,9 +107,9 @@ def _lower_node(
         case FilterExec():
             return apply_filter(inputs[0], node.predicate, Lowering(analysis.columns(node.input)))
         case ProjectExec():
-            return _project(node, inputs[0], Lowering(analysis.columns(node.input)))
+            return _project(node, inputs[0], Lowering(analysis.columns(node.input)), needed[id(node)])
         case JoinExec():
-            return lower_join(node, inputs[0], inputs[1], analysis)
+            return lower_join(node, inputs[0], inputs[1], analysis, needed)
         case AggregateExec():
             return lower_aggregate(node, inputs[0], analysis)
         case SortExec():
@@ -122,14 +122,13 @@ def _lower_node(
     raise error("INTERNAL", detail=f"{type(node).__name__} cannot be executed")
 
 
-def _project(node: ProjectExec, frame: pl.LazyFrame, low: Lowering) -> pl.LazyFrame:
-    if not node.assigns:
-        return frame.select(pl.first().is_null().alias(ROW_MARK))
-    exprs = [low.lower(assign.expr).alias(f"c{assign.column.id}") for assign in node.assigns]
-    if any(assign.expr.kinds & _COLUMNS for assign in node.assigns):
+def _project(node: ProjectExec, frame: pl.LazyFrame, low: Lowering, needed: frozenset[int]) -> pl.LazyFrame:
+    assigns = [assign for assign in node.assigns if assign.column.id in needed]
+    exprs = [low.lower_rows(assign.expr).alias(f"c{assign.column.id}") for assign in assigns]
+    if any(assign.expr.kinds & _COLUMNS for assign in assigns):
         return frame.select(exprs)
     # Constants alone would make a frame of one row.
-    return frame.with_columns(exprs).select(names_of(node.columns))
+    return pick(frame.with_columns(exprs), tuple(assign.column for assign in assigns))
 
 
 def _sort(frame: pl.LazyFrame, keys: tuple[SortKey, ...], low: Lowering) -> pl.LazyFrame:
@@ -137,7 +136,7 @@ def _sort(frame: pl.LazyFrame, keys: tuple[SortKey, ...], low: Lowering) -> pl.L
     if not keys:
         return frame
     return frame.sort(
-        [low.lower(key.expr) for key in keys],
+        [low.lower_rows(key.expr) for key in keys],
         descending=[key.descending for key in keys],
         nulls_last=[not key.nulls_first for key in keys],
         maintain_order=True,
@@ -173,23 +172,27 @@ def _received(node: ExchangeSource, frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _needed(body: PhysicalPlan) -> dict[int, frozenset[int]]:
-    """For every table scan the ids of the columns that anything above it uses."""
+    """For every operator the ids of those of its columns that anything above it uses."""
     found: dict[int, frozenset[int]] = {}
     stack: list[tuple[PhysicalPlan, frozenset[int]]] = [(body, frozenset(column.id for column in body.columns))]
     while stack:
         node, wanted = stack.pop()
-        if isinstance(node, TableScan):
-            found[id(node)] = found.get(id(node), frozenset()) | wanted
+        known = found.get(id(node))
+        wanted = wanted if known is None else wanted | known
+        if wanted == known:
             continue
-        if isinstance(node, (ProjectExec, AggregateExec)):
-            wanted = frozenset()
-        wanted |= _used(node)
+        found[id(node)] = wanted
+        wanted = _used(node, wanted) if isinstance(node, (ProjectExec, AggregateExec)) else wanted | _used(node, wanted)
         for child in node.inputs:
             stack.append((child, wanted & frozenset(column.id for column in child.columns)))
     return found
 
 
-def _used(node: PhysicalPlan) -> frozenset[int]:
+def _used(node: PhysicalPlan, wanted: frozenset[int]) -> frozenset[int]:
+    """The columns that an operator itself looks at in order to give those that are wanted."""
+    if isinstance(node, ProjectExec):
+        assigns = [assign for assign in node.assigns if assign.column.id in wanted]
+        return frozenset(ref.column.id for assign in assigns for ref in _references(assign))
     used = {ref.column.id for child in node.children if not isinstance(child, PhysicalPlan) for ref in _references(child)}
     if isinstance(node, JoinExec):
         used |= {key.id for key in node.left_keys + node.right_keys}
