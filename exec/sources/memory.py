@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from exec.lower.exact import column_encoding
 from exec.lower.expressions import Lowering
-from exec.lower.joins import ROW_MARK, apply_filter
+from exec.lower.joins import ROW_MARK, apply_filter, pick
 from exec.lower.types import polars_type
 from exec.sources.arrow_types import logical_type
 from planner import dtypes as t
@@ -201,8 +201,8 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
     ]
     if not kept:
         rows = sum(batch.num_rows for batch in batches)
-        return pl.LazyFrame({ROW_MARK: pl.repeat(False, rows, dtype=pl.Boolean, eager=True)})
-    if batches:
+        lazy = pl.LazyFrame({ROW_MARK: pl.repeat(False, rows, dtype=pl.Boolean, eager=True)})
+    elif batches:
         frame = pl.from_arrow(pa.Table.from_batches(batches))
         assert isinstance(frame, pl.DataFrame)
         lazy = frame.lazy().select(exprs)
@@ -212,7 +212,7 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
         lazy = apply_filter(lazy, node.predicate, Lowering(claims))
     names = [f"c{column.id}" for column, _ in kept if column.id in needed]
     if not names:
-        return lazy.select(pl.first().is_null().alias(ROW_MARK))
+        return pick(lazy, ())
     return lazy.select(names) if len(names) < len(kept) else lazy
 
 

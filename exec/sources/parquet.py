@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from exec.kernels.failure import failure
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
-from exec.lower.joins import ROW_MARK, apply_filter
+from exec.lower.joins import ROW_MARK, apply_filter, pick
 from exec.lower.types import polars_type
 from exec.sources.identity import verify
 from planner.analysis.can_raise import can_raise
@@ -122,9 +122,7 @@ class _Scan:
         raw = self._rows(part)
         if self.early:
             raw = raw.filter(self.early_low.lower(conjunction(self.early)))
-        if not self.decoded:
-            return raw.select(pl.first().is_null().alias(ROW_MARK)) if self.read else raw
-        frame = raw.select(self.decoded)
+        frame = raw.select(self.decoded) if self.decoded else raw
         if self.checks:
             frame = frame.map_batches(_checker(self.checks, part.split.path), streamable=True, validate_output_schema=False)
         if self.narrowed:
@@ -132,7 +130,7 @@ class _Scan:
         if self.late:
             frame = apply_filter(frame, conjunction(self.late), Lowering(self.claims))
         if not self.result:
-            return frame.select(pl.first().is_null().alias(ROW_MARK))
+            return pick(frame, ())
         return frame.select(self.result) if len(self.result) < len(self.decoded) else frame
 
     def _rows(self, part: ScanRange) -> pl.LazyFrame:
