@@ -20,6 +20,7 @@ from planner.sql.bind_operators import compare
 from planner.sql.coercion import to_boolean, unify
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
+from planner.sql.positions import position_of
 from planner.sql.scope import BoundRelation, Merged, Relation, Scope, find_column, unknown_column
 
 
@@ -41,7 +42,7 @@ def bind_from(context: BindContext, scope: Scope, select: exp.Expr) -> LogicalPl
     joined = _bind_item(context, scope, source.this)
     groups: list[_Joined] = []
     for join in select.args.get("joins") or ():
-        if _is_comma(join):
+        if _is_comma(context, join):
             groups.append(joined)
             joined = _bind_item(context, scope, join.this)
         else:
@@ -61,8 +62,30 @@ def one_row(context: BindContext) -> LogicalPlan:
     return Values((context.allocator.new("row", t.INTEGER),), ((0,),))
 
 
-def _is_comma(join: exp.Expr) -> bool:
-    return not any(value for key, value in join.args.items() if key != "this")
+_AFTER_JOIN = re.compile(r"\bjoin[\s(]*(?:(?:select|values|with|from)\b[\s(]*)*$", re.IGNORECASE)
+
+# Dialects in which JOIN without a condition is a cross join.
+_BARE_JOINS = frozenset({"mysql", "spark", "databricks", "hive", "sqlite", "clickhouse"})
+
+
+def _is_comma(context: BindContext, join: exp.Expr) -> bool:
+    """Whether an item follows a comma. sqlglot's tree does not tell that from JOIN without a condition, only the text does."""
+    if any(value for key, value in join.args.items() if key not in ("this", "kind")) or join.args.get("kind") not in (
+        "",
+        None,
+        "CROSS",
+    ):
+        return False
+    item = join.this
+    start = item.this.meta.get("start") if isinstance(item, exp.Table) and item.this is not None else None
+    if start is None:
+        position = position_of(context.text, item)
+        start = position.start if position is not None else 0
+    if not _AFTER_JOIN.search(context.text[max(0, start - 80) : start]):
+        return True
+    if join.args.get("kind") != "CROSS" and context.dialect not in _BARE_JOINS:
+        raise context.error("SYNTAX", item, detail="this join needs a condition (ON or USING)")
+    return False
 
 
 def _refuse_duplicates(context: BindContext, relations: list[Relation], source: exp.Expr) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
@@ -119,6 +120,8 @@ def bind_interval(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     if not isinstance(value, Literal) or value.value is None:
         raise context.unsupported("an INTERVAL that is not constant", node)
     text = literal_text(value)
+    if isinstance(amount, exp.Literal) and unit is not None and "start" not in amount.meta:
+        text, unit = _whole_interval(context, node, text, unit), None
     try:
         if unit is None:
             return Literal(t.INTERVAL, parse_interval(text))
@@ -128,6 +131,18 @@ def bind_interval(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     except (ValueError, InvalidOperation):
         written = f"{text} {unit.name}" if unit is not None else text
         raise context.error("INVALID_LITERAL", node, text=written, dtype=t.INTERVAL) from None
+
+
+def _whole_interval(context: BindContext, node: exp.Expr, amount: str, unit: exp.Expr) -> str:
+    """The text of INTERVAL '1 day 02:00:00', of which sqlglot keeps '1' and DAY and drops the rest without a word.
+
+    The tree holds no position then, so the literal is looked up in the query's text. Raises UNSUPPORTED if it may be one of two.
+    """
+    beginning = re.compile(rf"\s*{re.escape(amount)}\s*{re.escape(unit.name)}", re.IGNORECASE)
+    written = {text for text in re.findall(r"\binterval\s+'([^']*)'", context.text, re.IGNORECASE) if beginning.match(text)}
+    if len(written) > 1:
+        raise context.unsupported("several INTERVAL constants that begin alike", node, instead="INTERVAL '1' DAY works")
+    return written.pop() if written else f"{amount} {unit.name}"
 
 
 # ------------------------------------------------------------------------------------------------------------------- text

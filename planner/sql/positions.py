@@ -21,7 +21,7 @@ def position_of(text: str, *nodes: exp.Expr) -> Position | None:
     for node in nodes:
         span = _span(node)
         if span is not None:
-            start, end = min(start, span[0]), max(end, span[1])
+            start, end = min(start, _name_start(text, node, span[0])), max(end, span[1])
     if end < 0 or end > len(text):
         return _keyword(text, nodes[0]) if nodes else None
     return Position(text, start, _close_parentheses(text, start, end))
@@ -61,6 +61,14 @@ def _close_parentheses(text: str, start: int, end: int) -> int:
     return end
 
 
+def _name_start(text: str, node: exp.Expr, start: int) -> int:
+    """Some functions carry no mark: their name is the word before the parenthesis of the first argument."""
+    if not isinstance(node, exp.AggFunc) or "start" in node.meta:
+        return start
+    before = _CALLED.search(text, 0, start)
+    return before.start() if before else start
+
+
 def function_name(text: str, node: exp.Expr) -> str:
     """The name of a function as the query spells it, else sqlglot's name of it, in lower case."""
     meta = node.meta
@@ -69,7 +77,6 @@ def function_name(text: str, node: exp.Expr) -> str:
         if written.isidentifier():
             return written.lower()
     elif span := _span(node):
-        # Functions with a syntax of their own carry no mark: the name is the word before the parenthesis of the arguments.
         before = _CALLED.search(text, 0, span[0])
         if before:
             return before.group(1).lower()

@@ -1,0 +1,113 @@
+"""SQL that qengine does not do is refused by name; nothing that the parser accepts is ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import NotSupported
+from tests.unit.sql.small_tables import query
+
+CASES = {
+    "UNION": "SELECT i FROM t UNION ALL SELECT 1",
+    "INTERSECT": "SELECT i FROM t INTERSECT SELECT 1",
+    "EXCEPT": "SELECT i FROM t EXCEPT SELECT 1",
+    "a window function (OVER)": "SELECT sum(i) OVER (ORDER BY b) FROM t",
+    "QUALIFY": "SELECT i FROM t QUALIFY row_number() OVER () = 1",
+    "WINDOW": "SELECT i FROM t WINDOW w AS (ORDER BY i)",
+    "WITH RECURSIVE": "WITH RECURSIVE c AS (SELECT 1) SELECT * FROM c",
+    "PIVOT": "SELECT * FROM t PIVOT (sum(i) FOR b IN (1, 2))",
+    "TABLESAMPLE": "SELECT * FROM t TABLESAMPLE 10%",
+    "LATERAL in FROM": "SELECT * FROM t, LATERAL (SELECT t.i)",
+    "UNNEST in FROM": "SELECT * FROM unnest([1, 2])",
+    "the function read_parquet in FROM": "SELECT * FROM read_parquet('x.parquet')",
+    "ASOF JOIN": "SELECT * FROM t ASOF JOIN u ON t.i >= u.i",
+    "POSITIONAL JOIN": "SELECT * FROM t POSITIONAL JOIN u",
+    "a NATURAL JOIN of tables without common columns": "SELECT * FROM u NATURAL JOIN (SELECT 1 AS one)",
+    "* EXCLUDE": "SELECT * EXCLUDE (i) FROM t",
+    "* REPLACE": "SELECT * REPLACE (1 AS i) FROM t",
+    "DISTINCT ON": "SELECT DISTINCT ON (i) i FROM t",
+    "ROLLUP": "SELECT i FROM t GROUP BY ROLLUP (i)",
+    "CUBE": "SELECT i FROM t GROUP BY CUBE (i)",
+    "GROUPING SETS": "SELECT i FROM t GROUP BY GROUPING SETS ((i), ())",
+    "ORDER BY an expression that SELECT DISTINCT does not list": "SELECT DISTINCT i FROM t ORDER BY b",
+    "LIMIT with a percentage": "SELECT i FROM t LIMIT 10%",
+    "WITH TIES": "SELECT i FROM t ORDER BY i FETCH FIRST 3 ROWS WITH TIES",
+    "FOR UPDATE": "SELECT i FROM t FOR UPDATE",
+    "DISTINCT over several expressions": "SELECT count(DISTINCT i, b) FROM t",
+    "ORDER BY inside of a function": "SELECT sum(i ORDER BY b) FROM t",
+    "the function string_agg": "SELECT string_agg(v, ',') FROM t",
+    "the function list": "SELECT list(v) FROM t",
+    "this argument of the function min": "SELECT min(i, 2) FROM t",
+    "IN with a row value": "SELECT 1 FROM t WHERE (i, b) IN (SELECT i, b FROM w)",
+    "a row value": "SELECT (i, b) FROM t",
+    "ALL with this operator": "SELECT 1 FROM t WHERE i = ALL (SELECT 1)",
+    "ANY with this operator": "SELECT 1 FROM t WHERE i > ANY (SELECT 1)",
+    "BETWEEN SYMMETRIC": "SELECT 1 FROM t WHERE i BETWEEN SYMMETRIC 3 AND 1",
+    "a list": "SELECT [1, 2]",
+    "a struct": "SELECT {'a': 1}",
+    "element access": "SELECT v[1] FROM t",
+    "a column name with more than two parts": "SELECT s.t.i FROM t",
+    "COLLATE": "SELECT v COLLATE nocase FROM t",
+    "SIMILAR TO": "SELECT v SIMILAR TO 'a' FROM t",
+    "the function regexp_matches": "SELECT regexp_matches(v, 'a') FROM t",
+    "the function date_trunc": "SELECT date_trunc('month', dt) FROM t",
+    "the function current_date": "SELECT current_date",
+    "the power function": "SELECT i ^ 2 FROM t",
+    "a parameter": "SELECT i FROM t WHERE i = ?",
+    "the difference of two timestamps": "SELECT ts - ts FROM t",
+    "adding a number of days that is not constant": "SELECT dt + i FROM t",
+    "an INTERVAL that is not constant": "SELECT INTERVAL (i) DAY FROM t",
+    "the date part 'TIMEZONE'": "SELECT extract(timezone FROM ts) FROM t",
+    "trimming one side only or other characters than spaces": "SELECT ltrim(v) FROM t",
+    "this argument of the function trim": "SELECT trim(v, 'x') FROM t",
+    "a number of digits that is not a constant integer": "SELECT round(d, i) FROM t",
+    "an ESCAPE that is not a constant character": "SELECT v LIKE 'a' ESCAPE 'ab' FROM t",
+    "the type ARRAY": "SELECT CAST(v AS INTEGER[]) FROM t",
+    "the type STRUCT": "SELECT CAST(v AS STRUCT(a INTEGER)) FROM t",
+    "the type UUID": "SELECT CAST(v AS UUID) FROM t",
+    "* in this place": "SELECT count(t.*) FROM t",
+    "count(DISTINCT *)": "SELECT count(DISTINCT *) FROM t",
+    "the statement INSERT": "INSERT INTO t VALUES (1)",
+    "the statement CREATE": "CREATE TABLE x AS SELECT 1",
+    "the statement EXPLAIN": "EXPLAIN SELECT 1",
+    "the statement DROP": "DROP TABLE t",
+    "the statement SET": "SET x = 1",
+}
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_refused_by_name(what):
+    with pytest.raises(NotSupported) as raised:
+        query(CASES[what])
+    assert raised.value.code == "UNSUPPORTED"
+    assert raised.value.message.startswith(f"{what} is not supported")
+    assert raised.value.position is not None or what == "a parameter"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("postgres", "SELECT * FROM t FOR SHARE"),
+        ("tsql", "SELECT TOP 3 PERCENT i FROM t"),
+        ("tsql", "SELECT i INTO x FROM t"),
+        ("mysql", "SELECT SQL_CALC_FOUND_ROWS i FROM t"),
+        ("mysql", "SELECT STRAIGHT_JOIN i FROM t"),
+        ("mysql", "SELECT i FROM t PARTITION (p0)"),
+        ("spark", "SELECT i FROM t CLUSTER BY i"),
+        ("spark", "SELECT i FROM t DISTRIBUTE BY i"),
+        ("spark", "SELECT i FROM t SORT BY i"),
+        ("spark", "SELECT i FROM t LATERAL VIEW explode(v) x AS y"),
+        ("spark", "SELECT i FROM t VERSION AS OF 1"),
+        ("bigquery", "SELECT AS STRUCT i FROM t"),
+        ("bigquery", "SELECT i FROM t FOR SYSTEM_TIME AS OF ts"),
+        ("snowflake", "SELECT i FROM t AT (TIMESTAMP => ts)"),
+        ("oracle", "SELECT i FROM t START WITH i = 1 CONNECT BY PRIOR i = b"),
+        ("clickhouse", "SELECT i FROM t PREWHERE i = 1"),
+        ("clickhouse", "SELECT i FROM t FINAL"),
+        ("clickhouse", "SELECT i FROM t LIMIT 1 BY i"),
+        ("clickhouse", "SELECT i FROM t SETTINGS a = 1"),
+    ],
+)
+def test_arguments_of_other_dialects_are_not_ignored(dialect, text):
+    with pytest.raises(NotSupported):
+        query(text, dialect)
