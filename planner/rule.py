@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, cast
 
+from planner.analysis.cardinality import CardinalityAnalysis
 from planner.errors import InternalError, error
 from planner.logical.nodes import LogicalPlan
 from planner.ports import Evaluator
@@ -56,6 +57,7 @@ class OptimizerContext:
     verify: bool = field(default_factory=_verify_by_default)
     trace: Trace | None = None
     counts: dict[str, RuleCount] = field(default_factory=dict)
+    cardinality: CardinalityAnalysis = field(default_factory=CardinalityAnalysis)
 
 
 RuleFunction = Callable[[Any, OptimizerContext], Node | None]

@@ -24,7 +24,7 @@ from planner.dtypes import (
     scale_of,
 )
 from planner.expr.functions import FUNCTIONS
-from planner.expr.nodes import AggregateCall, Call, Cast, Expr, Literal, ScalarSubquery
+from planner.expr.nodes import AggregateCall, Call, Cast, Expr, ScalarSubquery
 from planner.logical.nodes import DependentJoin, Join, JoinKind, LogicalPlan
 from planner.tree import Node, kind_mask, walk
 
@@ -94,7 +94,7 @@ def _digits(dtype: DType) -> int:
 
 def _cast_raises(cast: Cast) -> bool:
     source, target = cast.operand.dtype, cast.dtype
-    if source == target or source == NULL or target in (VARCHAR, BLOB):
+    if source in (target, NULL) or target in (VARCHAR, BLOB):
         return False
     if is_exact(source) and is_exact(target):
         return not _fits(expression_interval(cast, {}), target)

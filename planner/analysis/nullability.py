@@ -6,6 +6,7 @@ Of a table only the schema counts (a column declared without NULLs stores no way
 from __future__ import annotations
 
 from planner.analysis.per_node import bottom_up
+from planner.expr.fingerprint import Fingerprints
 from planner.expr.functions import AGGREGATES, FUNCTIONS
 from planner.expr.nodes import (
     AggregateCall,
@@ -23,6 +24,7 @@ from planner.expr.nodes import (
     Literal,
     Not,
     Or,
+    conjuncts,
 )
 from planner.logical.nodes import (
     Aggregate,
@@ -64,19 +66,34 @@ def non_null_columns(plan: LogicalPlan) -> Columns:
             return non_null_columns(plan.input) | rejected.intersection(column.id for column in plan.columns)
         case Project():
             known = non_null_columns(plan.input)
-            return frozenset(assign.column.id for assign in plan.assigns if never_null(assign.expr, known))
+            found = {assign.column.id for assign in plan.assigns if never_null(assign.expr, known)}
+            return frozenset(found | _kept_by_filter(plan) if len(found) < len(plan.assigns) else found)
         case Join() | DependentJoin():
             return _join_columns(plan)
         case Aggregate():
             known = non_null_columns(plan.input)
-            found = [key.column.id for key in plan.keys if never_null(key.expr, known)]
+            groups = [key.column.id for key in plan.keys if never_null(key.expr, known)]
             for assign in plan.aggregates:
                 if isinstance(assign.expr, AggregateCall) and _aggregate_never_null(assign.expr, bool(plan.keys), known):
-                    found.append(assign.column.id)
-            return frozenset(found)
+                    groups.append(assign.column.id)
+            return frozenset(groups)
         case Sort() | Limit() | TopN():
             return non_null_columns(plan.input)
     return _EMPTY
+
+
+def _kept_by_filter(project: Project) -> set[int]:
+    """Computed columns whose very expression the filter below compares: where it is NULL, the row is gone."""
+    if not isinstance(project.input, Filter):
+        return set()
+    fingerprints = Fingerprints()
+    compared: set[int] = set()
+    for term in conjuncts(project.input.predicate):
+        if isinstance(term, Compare) and term.op not in _NULL_SAFE:
+            compared |= {fingerprints.of(term.left), fingerprints.of(term.right)}
+        elif isinstance(term, Not) and isinstance(term.operand, IsNull):
+            compared.add(fingerprints.of(term.operand.operand))
+    return {assign.column.id for assign in project.assigns if fingerprints.of(assign.expr) in compared} if compared else set()
 
 
 def _join_columns(join: Join | DependentJoin) -> Columns:

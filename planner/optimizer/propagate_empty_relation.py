@@ -1,0 +1,68 @@
+"""Rule: an operator over nothing is mostly nothing."""
+
+from __future__ import annotations
+
+from planner.expr.nodes import FALSE, Assign, Literal
+from planner.expr.predicates import is_never_true
+from planner.logical.nodes import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalPlan,
+    Project,
+    Sort,
+    TopN,
+    Values,
+    pass_through,
+)
+from planner.rule import OptimizerContext, rule
+
+
+@rule(Filter, Project, Join, Aggregate, Sort, Limit, TopN)
+def propagate_empty_relation(plan: LogicalPlan, context: OptimizerContext) -> LogicalPlan | None:
+    """What is provably without rows is a constant without rows.
+
+        Filter FALSE       Values (no rows)
+          x            ⇒
+
+    An aggregate without keys keeps its one row, and a left join its left rows.
+    """
+    match plan:
+        case Filter() if is_never_true(plan.predicate):
+            return _nothing(plan)
+        case Limit() | TopN() if plan.limit == 0:
+            return _nothing(plan)
+        case Filter() | Project() | Sort() | Limit() | TopN():
+            return _nothing(plan) if _is_empty(plan.input) else None
+        case Aggregate():
+            return _nothing(plan) if plan.keys and _is_empty(plan.input) else None
+        case Join():
+            return _empty_join(plan)
+    return None
+
+
+def _empty_join(join: Join) -> LogicalPlan | None:
+    left, right = _is_empty(join.left), _is_empty(join.right) or is_never_true(join.condition)
+    if join.kind is JoinKind.FULL:
+        return _nothing(join) if _is_empty(join.left) and _is_empty(join.right) else None
+    if left or (right and join.kind in (JoinKind.INNER, JoinKind.SEMI)):
+        return _nothing(join)
+    if not right:
+        return None
+    if join.kind is JoinKind.ANTI:
+        return join.left
+    kept = pass_through(join.left.columns)
+    if join.kind is JoinKind.MARK:
+        assert join.mark is not None
+        return Project(join.left, (*kept, Assign(join.mark, FALSE)))
+    return Project(join.left, kept + tuple(Assign(c, Literal(c.dtype, None)) for c in join.right.columns))
+
+
+def _is_empty(plan: LogicalPlan) -> bool:
+    return isinstance(plan, Values) and not plan.rows
+
+
+def _nothing(plan: LogicalPlan) -> LogicalPlan:
+    return Values(plan.columns, ())
