@@ -50,6 +50,7 @@ from exec.messages import (
     Ready,
     RunMessage,
     StageMessage,
+    StagePayload,
     Started,
     decode,
     encode,
@@ -89,6 +90,7 @@ class Driver:
         self._executions: dict[int, Execution] = {}
         self._workers: dict[int, WorkerProcess] = {}
         self._attempts: dict[int, Attempt] = {}
+        self._started: dict[int, Attempt] = {}
         self._ids = itertools.count(1)
         self._inbox: deque[Callable[[], None]] = deque()
         self._events: deque[Event] = deque()
@@ -237,6 +239,7 @@ class Driver:
                 self._on_started(worker, attempt)
             case Finished(attempt, output, value):
                 self._attempts.pop(worker.id, None)
+                self._started.pop(worker.id, None)
                 self.statistics.attempts_finished += 1
                 execution = self._executions.get(attempt.query)
                 if execution is not None:
@@ -245,11 +248,13 @@ class Driver:
                 self._events.append(AttemptFinished(attempt, output))
             case Failed(attempt, problem, lost):
                 self._attempts.pop(worker.id, None)
+                self._started.pop(worker.id, None)
                 self.statistics.attempts_failed += 1
                 self._events.append(AttemptFailed(attempt, problem, lost))
 
     def _on_started(self, worker: WorkerProcess, attempt: Attempt) -> None:
         self._events.append(AttemptStarted(attempt))
+        self._started[worker.id] = attempt
         self.statistics.attempts_started += 1
         execution = self._executions.get(attempt.query)
         if execution is not None and execution.timeout is not None:
@@ -274,7 +279,8 @@ class Driver:
             if descriptor is not None:
                 self._unregister(descriptor)
         detail = worker.reap()
-        attempt = self._attempts.pop(worker.id, None)
+        self._attempts.pop(worker.id, None)
+        attempt = self._started.pop(worker.id, None)
         if attempt is not None:
             self.statistics.attempts_lost += 1
             if self._faults is not None:
@@ -345,7 +351,7 @@ class Driver:
             if payload is None:
                 stage = execution.graph.stage(attempt.stage)
                 message = StageMessage(key, stage.body, stage.output, layouts(execution.graph, stage.id))
-                payload = execution.payloads[key] = encode(message)
+                payload = execution.payloads[key] = encode(StagePayload(key, encode(message)))
             worker.stages.add(key)
             worker.send(payload)
         inputs = tuple((read.exchange.id, input_files(execution.graph, read, attempt.partition)) for read in command.inputs)

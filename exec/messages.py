@@ -20,12 +20,22 @@ StageKey = tuple[int, int, int]
 
 
 class StageMessage(NamedTuple):
-    """To a worker: the body of a stage, what it delivers, and in which layouts. Comes before its first task."""
+    """The body of a stage, what it delivers, and in which layouts."""
 
     key: StageKey
     body: PhysicalPlan
     output: Dir
     layouts: tuple[Layout, ...]
+
+
+class StagePayload(NamedTuple):
+    """To a worker, before the first task of a stage: an encoded StageMessage.
+
+    It is decoded when that task runs, so that whatever is wrong with it is an error of the task, not the end of the worker.
+    """
+
+    key: StageKey
+    data: bytes
 
 
 class RunMessage(NamedTuple):

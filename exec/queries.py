@@ -69,6 +69,7 @@ class QueryState:
         self.restoring: dict[TaskKey, Committed] = {}
         self.numbers: dict[TaskKey, int] = {}
         self.deaths: dict[TaskKey, int] = {}
+        self.false_starts: dict[TaskKey, int] = {}
         self.losses: dict[TaskKey, int] = {}
         self.versions: dict[int, int] = {}
         self._set_graph(graph)

@@ -55,6 +55,9 @@ from planner.errors import DataError, ExpressionError, QEngineError, error
 MAX_LOSSES = 3
 """So often may one partition's output be lost before the query fails."""
 
+MAX_FALSE_STARTS = 20
+"""So often may a task be given to a worker that dies before it begins; only a machine in trouble gets there."""
+
 LOCALITY_WINDOW = 16
 """So many ready tasks are searched for one whose input a free worker has made."""
 
@@ -136,8 +139,10 @@ def _worker_lost(state: State, event: WorkerLost, out: list[Command]) -> None:
     if running.stopped:
         return
     del query.live[attempt.task]
-    query.deaths[attempt.task] = count = query.deaths.get(attempt.task, 0) + 1
-    if count >= query.max_deaths:
+    # A worker that dies before it has begun the task was not killed by the task.
+    table, limit = (query.deaths, query.max_deaths) if running.started else (query.false_starts, MAX_FALSE_STARTS)
+    table[attempt.task] = count = table.get(attempt.task, 0) + 1
+    if count >= limit:
         _fail(query, attempt.task, error("WORKER_LOST", count=count, detail=event.detail or "no reason is known"), out)
     else:
         _run_again(query, attempt, out)

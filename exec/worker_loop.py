@@ -25,6 +25,7 @@ from exec.messages import (
     RunMessage,
     StageKey,
     StageMessage,
+    StagePayload,
     Started,
     decode,
     encode,
@@ -37,7 +38,7 @@ class WorkerLoop:
     def __init__(self, connection: Connection, folders: list[Path]) -> None:
         self._connection = connection
         self._folders = folders
-        self._stages: dict[StageKey, StageMessage] = {}
+        self._stages: dict[StageKey, bytes | StageMessage] = {}
         self._shared = SharedInputs()
 
     def run(self, inbox: queue.SimpleQueue[bytes]) -> None:
@@ -47,8 +48,8 @@ class WorkerLoop:
         while True:
             message = decode(inbox.get())
             match message:
-                case StageMessage():
-                    self._stages[message.key] = message
+                case StagePayload(key, data):
+                    self._stages[key] = data
                 case RunMessage() | CallMessage():
                     self._attempt(message)
                 case ForgetMessage(query):
@@ -73,7 +74,10 @@ class WorkerLoop:
     def _run(self, message: RunMessage | CallMessage) -> Finished:
         if isinstance(message, CallMessage):
             return Finished(message.attempt, EMPTY_OUTPUT, resolve(message.function)(*message.arguments))
-        stage = self._stages[message.attempt.query, message.attempt.version, message.attempt.stage]
+        key = (message.attempt.query, message.attempt.version, message.attempt.stage)
+        stage = self._stages[key]
+        if isinstance(stage, bytes):
+            stage = self._stages[key] = decode(stage)
         return Finished(message.attempt, run_task(stage, message, self._folders, self._shared))
 
     def _send_result(self, attempt: Attempt, done: Finished) -> None:

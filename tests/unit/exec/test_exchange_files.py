@@ -1,0 +1,140 @@
+"""Writing a task's output and reading it as a consumer would, without processes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from exec.attempts import Attempt, TaskOutput
+from exec.events import Committed, Input
+from exec.exchange.hashing import bucket_ids
+from exec.exchange.layout import input_files, layouts
+from exec.exchange.reader import InputFile, InputLost, read_exchange
+from exec.exchange.writer import write_output
+from planner.dir import Determinism, Dir, Exchange, Hash, Pattern, Single, Stage, StageGraph
+from planner.dtypes import BIGINT, DATE, NULL, TIMESTAMP, VARCHAR, decimal
+from planner.errors import InternalError
+from planner.physical.encodings import Encoding
+from planner.physical.nodes import ValuesScan
+from planner.schema import Column
+
+KEY, TEXT = Column(1, "k", BIGINT), Column(2, "t", VARCHAR)
+WIDE, NARROW, DAY, TIME, NOTHING = (
+    Column(3, "w", decimal(38, 2)),
+    Column(4, "n", decimal(10, 2)),
+    Column(5, "d", DATE),
+    Column(6, "ts", TIMESTAMP),
+    Column(7, "x", NULL),
+)
+HASH = Hash((KEY.id,), (BIGINT,), 8)
+ATTEMPT = Attempt(1, 1, 0, 0, 1)
+
+
+def output_dir(*columns: Column, encodings: tuple[Encoding, ...] | None = None) -> Dir:
+    return Dir(columns, encodings or tuple(Encoding.PLAIN for _ in columns), Single(), ())
+
+
+def frame(rows: int, first: int = 0) -> pl.DataFrame:
+    return pl.DataFrame({"c1": range(first, first + rows), "c2": [f"text {i}" for i in range(first, first + rows)]})
+
+
+def read(output: TaskOutput, dir: Dir, layout: int = 0, bucket: int = 0) -> pl.DataFrame:
+    batches = tuple(i for i, chunk in enumerate(output.chunks) if (chunk.layout, chunk.bucket) == (layout, bucket))
+    files = [InputFile(ATTEMPT, output.path, output.size, batches)] if batches else []
+    return read_exchange(files, dir.schema, dir.encodings)
+
+
+def test_rows_keep_their_order(tmp_path: Path) -> None:
+    dir = output_dir(KEY, TEXT)
+    output = write_output(iter([frame(10), frame(0), frame(10, 10)]), dir, [None], [tmp_path / "q1"], "out")
+    assert (output.rows, [chunk.rows for chunk in output.chunks]) == (20, [10, 10])
+    assert read(output, dir).equals(frame(20))
+
+
+def test_no_rows_are_no_file(tmp_path: Path) -> None:
+    dir = output_dir(KEY, TEXT)
+    output = write_output(iter([frame(0)]), dir, [None], [tmp_path / "q1"], "out")
+    assert output.path == "" and output.rows == 0
+    assert read(output, dir).schema == {"c1": pl.Int64, "c2": pl.String}
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 7])
+def test_scattered_rows_come_back_by_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr("exec.exchange.writer.SCATTER_ROWS", limit)
+    dir = output_dir(KEY, TEXT)
+    output = write_output(iter([frame(50), frame(50, 50)]), dir, [HASH], [tmp_path / "q1"], "out")
+    everything = frame(100)
+    ids = bucket_ids(everything, HASH, dir.schema, dir.encodings)
+    for bucket in range(8):
+        assert read(output, dir, bucket=bucket).equals(everything.filter(pl.Series(ids == bucket)))
+
+
+def test_a_scattered_file_is_compact(tmp_path: Path) -> None:
+    """Strings travel without the rest of the column's buffer."""
+    dir = output_dir(KEY, TEXT)
+    big = pl.DataFrame({"c1": range(20_000), "c2": ["x" * 100] * 20_000})
+    output = write_output(iter([big]), dir, [HASH], [tmp_path / "q1"], "out")
+    assert output.size < 20_000 * 116 * 1.1
+    assert output.bytes < 20_000 * 116 * 1.1
+
+
+def test_every_encoding_survives(tmp_path: Path) -> None:
+    columns = (WIDE, NARROW, DAY, TIME, NOTHING)
+    encodings = (Encoding.INT128, Encoding.INT64, Encoding.PLAIN, Encoding.PLAIN, Encoding.PLAIN)
+    dir = output_dir(*columns, encodings=encodings)
+    made = pl.DataFrame(
+        {
+            "c3": [Decimal(10**37), None, Decimal(-5)],
+            "c4": [1, None, -3],
+            "c5": [0, None, 7],
+            "c6": [0, 1, None],
+            "c7": [None] * 3,
+        },
+        schema={"c3": pl.Decimal(38, 0), "c4": pl.Int64, "c5": pl.Date, "c6": pl.Datetime("us"), "c7": pl.Null},
+    )
+    output = write_output(iter([made]), dir, [None], [tmp_path / "q1"], "out")
+    back = read(output, dir)
+    assert back.schema["c3"] == pl.Int128 and back["c3"].to_list() == [10**37, None, -5]
+    assert back.drop("c3").equals(made.drop("c3"))
+    as_decimal = read(output, output_dir(*columns, encodings=(Encoding.DEC38, *encodings[1:])))
+    assert as_decimal.equals(made)
+
+
+def test_two_consumers_two_layouts(tmp_path: Path) -> None:
+    dir = output_dir(KEY, TEXT)
+    body = ValuesScan((KEY, TEXT), ())
+    stages = tuple(Stage(id, tasks, body, dir, Determinism.SET) for id, tasks in ((0, 1), (1, 8), (2, 1)))
+    hashed = Exchange(0, 0, 1, Pattern.HASH, Dir(dir.schema, dir.encodings, HASH, ()))
+    gathered = Exchange(1, 0, 2, Pattern.GATHER, dir)
+    graph = StageGraph(stages, (hashed, gathered), root=2)
+    assert layouts(graph, 0) == (HASH, None) and layouts(graph, 2) == (None,)
+    output = write_output(iter([frame(100)]), dir, layouts(graph, 0), [tmp_path / "q1"], "out")
+    entry = Committed(ATTEMPT, output, 0, ())
+    whole = input_files(graph, Input(gathered, (entry,)), 0)
+    assert read_exchange(whole, dir.schema, dir.encodings).equals(frame(100))
+    parts = [read_exchange(input_files(graph, Input(hashed, (entry,)), i), dir.schema, dir.encodings) for i in range(8)]
+    assert pl.concat(parts).sort("c1").equals(frame(100))
+
+
+def test_a_damaged_file_is_a_loss(tmp_path: Path) -> None:
+    dir = output_dir(KEY, TEXT)
+    output = write_output(iter([frame(10)]), dir, [None], [tmp_path / "q1"], "out")
+    Path(output.path).write_bytes(Path(output.path).read_bytes()[:-1])
+    with pytest.raises(InputLost) as caught:
+        read(output, dir)
+    assert caught.value.attempts == (ATTEMPT,)
+    Path(output.path).write_bytes(b"\0" * output.size)
+    with pytest.raises(InputLost):
+        read(output, dir)
+    Path(output.path).unlink()
+    with pytest.raises(InputLost):
+        read(output, dir)
+
+
+def test_a_wrong_type_is_noticed_by_the_writer(tmp_path: Path) -> None:
+    with pytest.raises(InternalError):
+        write_output(iter([frame(10)]), output_dir(KEY, DAY), [None], [tmp_path / "q1"], "out")
+    assert not (tmp_path / "q1").exists() or not list((tmp_path / "q1").iterdir())
