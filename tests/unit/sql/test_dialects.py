@@ -83,7 +83,7 @@ def test_date_functions_of_dialects():
     for dialect in ("duckdb", "mysql", "spark", "bigquery", "snowflake"):
         assert str(expression("year(dt)" if dialect != "bigquery" else "extract(year from dt)", dialect).dtype) == "BIGINT"
     added = expression("date_add(dt, INTERVAL 1 DAY)", "mysql")
-    assert expression_text(added, ColumnNames()) == "dt + INTERVAL '1 day'"
+    assert expression_text(added, ColumnNames()) == "dt + INTERVAL '1 days'"
 
 
 def test_quoted_names():
