@@ -78,7 +78,7 @@ def _finish(context: BindContext, scope: Scope, bound: BoundRelation, node: exp.
     items = [_Item(name, ColumnRef(column.dtype, column), None) for name, column in zip(bound.names, columns, strict=True)]
     order = _bind_order(context, scope, node.args.get("order"), items)
     assigns = list(pass_through(columns))
-    keys = _sort_keys(context, order, assigns, distinct=False)
+    keys = _sort_keys(context, order, assigns, bound.plan, distinct=False)
     plan = Project(bound.plan, tuple(assigns)) if len(assigns) > len(columns) else bound.plan
     return BoundRelation(_sorted(context, plan, keys, node, len(columns)), bound.names)
 
@@ -141,7 +141,7 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
     if distinct is not None and distinct.args.get("on"):
         raise context.unsupported("DISTINCT ON", distinct.args["on"])
     assigns = _output_assigns(context, items, plan)
-    keys = _sort_keys(context, order, assigns, distinct=distinct is not None)
+    keys = _sort_keys(context, order, assigns, plan, distinct=distinct is not None)
     plan = Project(plan, tuple(assigns))
     if distinct is not None:
         plan = Aggregate(plan, pass_through(plan.columns), ())
@@ -301,8 +301,10 @@ def _output_assigns(context: BindContext, items: list[_Item], plan: LogicalPlan)
     return assigns
 
 
-def _sort_keys(context: BindContext, order: list[_OrderKey], assigns: list[Assign], *, distinct: bool) -> list[SortKey]:
-    """The keys as columns. An expression that is not among `assigns` is added to them, behind the output columns."""
+def _sort_keys(
+    context: BindContext, order: list[_OrderKey], assigns: list[Assign], plan: LogicalPlan, *, distinct: bool
+) -> list[SortKey]:
+    """The keys as columns. What is not among `assigns` is added to them, as a column of `plan` or computed from its columns."""
     keys = []
     for key in order:
         if key.item is not None:
@@ -312,9 +314,14 @@ def _sort_keys(context: BindContext, order: list[_OrderKey], assigns: list[Assig
             known = next((assign for assign in assigns if same_expression(assign.expr, expr)), None)
             if known is None and distinct:
                 raise context.unsupported("ORDER BY an expression that SELECT DISTINCT does not list", key.node)
-            found = known or Assign(context.allocator.new("order", expr.dtype), expr)
             if known is None:
-                assigns.append(found)
+                if isinstance(expr, ColumnRef) and expr.column in plan.columns:
+                    column = expr.column
+                else:
+                    column = context.allocator.new("order", expr.dtype)
+                known = Assign(column, expr)
+                assigns.append(known)
+            found = known
         keys.append(SortKey(ColumnRef(found.column.dtype, found.column), key.descending, key.nulls_first))
     return keys
 
