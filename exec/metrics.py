@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exec.attempts import TaskOutput
 
@@ -46,3 +47,13 @@ class QueryMetrics:
 
     stages: dict[int, StageMetrics] = field(default_factory=dict)
     seconds: float = 0.0
+
+
+class Progress(NamedTuple):
+    """How far a query is. Tasks may go down when a loss is repaired."""
+
+    tasks_done: int
+    tasks: int
+    rows: int
+    bytes: int
+    seconds: float

@@ -14,12 +14,11 @@ from typing import Any
 from exec.attempts import TaskOutput
 from exec.events import Committed
 from exec.messages import StageKey
-from exec.metrics import QueryMetrics, StageMetrics
+from exec.metrics import Progress, QueryMetrics, StageMetrics
 from planner.dir import StageGraph
 from planner.errors import QEngineError
 
-ProgressCallback = Callable[[int, int], None]
-"""Called with the tasks done and the tasks in all. Tasks done may go down when a loss is repaired."""
+ProgressCallback = Callable[[Progress], None]
 
 _POLL = 0.02
 """Seconds between looks at `cancel` and at signals: Polars installs a SIGINT handler with SA_RESTART, after which an endless
@@ -43,7 +42,7 @@ class Execution:
         self._delivery: tuple[Committed, ...] | None = None
         self._ended = False
         self._error: QEngineError | None = None
-        self._progress: tuple[int, int] | None = None
+        self._progress: Progress | None = None
 
     # --------------------------------------------------------------------------------------------- by the driver's thread
 
@@ -51,8 +50,10 @@ class Execution:
         self.metrics.stages.setdefault(stage, StageMetrics(1)).add(output)
 
     def advance(self, done: int, total: int) -> None:
+        stages = self.metrics.stages.values()
+        rows, size = sum(stage.rows for stage in stages), sum(stage.bytes for stage in stages)
         with self._condition:
-            self._progress = (done, total)
+            self._progress = Progress(done, total, rows, size, time.monotonic() - self._started)
             self._condition.notify_all()
 
     def deliver(self, partitions: tuple[Committed, ...]) -> None:
@@ -75,18 +76,18 @@ class Execution:
 
         `progress` is called with every change. It may raise, as KeyboardInterrupt may: the query then goes on.
         """
-        shown: tuple[int, int] | None = None
+        shown: Progress | None = None
         while True:
             with self._condition:
-                while self._delivery is None and not self._ended and (progress is None or self._progress == shown):
+                while self._delivery is None and not self._ended and (progress is None or self._progress is shown):
                     if cancel is not None and cancel.is_set():
                         return None
                     self._condition.wait(_POLL)
                 delivery, self._delivery = self._delivery, None
                 latest, ended, problem = self._progress, self._ended, self._error
-            if progress is not None and latest is not None and latest != shown:
+            if progress is not None and latest is not None and latest is not shown:
                 shown = latest
-                progress(*latest)
+                progress(latest)
             if delivery is not None:
                 return delivery
             if ended:

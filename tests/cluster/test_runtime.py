@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from exec.engine import Engine
+from exec.metrics import Progress
 from planner.dir import LawBroken, StageGraph
 from planner.errors import DataError, InternalError, QEngineError, QueryCancelled
 from tests.cluster.conftest import eventually, folders_of, workers_of
@@ -88,14 +89,14 @@ def test_many_threads_share_an_engine(engine: Engine) -> None:
 
 
 def test_progress_is_reported_in_the_calling_thread(engine: Engine) -> None:
-    seen: list[tuple[int, int, int]] = []
-    engine.execute(count_pairs(2000), progress=lambda done, total: seen.append((done, total, threading.get_ident())))
-    assert seen and all(thread == threading.get_ident() for _, _, thread in seen)
-    assert all(total == 6 and 0 < done <= 6 for done, total, _ in seen)
+    seen: list[tuple[Progress, int]] = []
+    engine.execute(count_pairs(2000), progress=lambda progress: seen.append((progress, threading.get_ident())))
+    assert seen and all(thread == threading.get_ident() for _, thread in seen)
+    assert all(progress.tasks == 6 and 0 < progress.tasks_done <= 6 for progress, _ in seen)
 
 
 def test_a_failing_progress_display_leaves_nothing_behind(engine: Engine) -> None:
-    def explode(done: int, total: int) -> None:
+    def explode(progress: Progress) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
