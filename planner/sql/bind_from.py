@@ -137,7 +137,7 @@ def _bind_table(context: BindContext, scope: Scope, node: exp.Table) -> _Joined:
     if cte is not None:
         from planner.sql.bind_query import bind_query
 
-        context.references += 1
+        context.count_reference(node)
         inner = cte.node
         bound = _renamed(context, bind_query(context, inner.this, cte.scope), inner.args.get("alias"))
         return _as_relation(context, bound, alias, name)

@@ -76,6 +76,7 @@ def _resolve(context: BindContext, scope: Scope, node: exp.Expr, name: str) -> E
 
 def _expand_alias(context: BindContext, scope: Scope, name: str) -> Expr:
     """An output name stands for its expression, bound again; inside of itself it is not visible."""
+    context.count_reference(scope.aliases[name])
     visible = scope.aliases
     scope.aliases = {other: node for other, node in visible.items() if other != name}
     expr = bind_expression(context, scope, visible[name])

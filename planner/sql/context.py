@@ -20,8 +20,8 @@ MAX_DEPTH = 150
 """Deepest nesting of operators, function calls and subqueries. Analysis and lowering recurse over expressions a few frames per
 level, so this keeps all of them clear of the interpreter's limit. Chains of AND, OR, + and || count as one level."""
 
-MAX_TABLE_REFERENCES = 10_000
-"""CTEs are inlined, so a chain of them that doubles at every step grows beyond all bounds."""
+MAX_REFERENCES = 10_000
+"""CTEs and aliases are inlined, so a chain of them that doubles at every step would grow beyond all bounds."""
 
 
 class BindContext:
@@ -63,11 +63,15 @@ class BindContext:
         if self.depth > MAX_DEPTH:
             raise self.error("TOO_DEEP", node)
 
+    def count_reference(self, node: exp.Expr) -> None:
+        """Count the use of a table, a CTE or an alias. Raises UNSUPPORTED beyond MAX_REFERENCES."""
+        self.references += 1
+        if self.references > MAX_REFERENCES:
+            raise self.unsupported(f"a statement with more than {MAX_REFERENCES} uses of tables, CTEs and aliases", node)
+
     def table(self, name: str, node: exp.Expr) -> TableSnapshot:
         """The snapshot of a table; one statement sees one snapshot of each. Raises UNKNOWN_TABLE."""
-        self.references += 1
-        if self.references > MAX_TABLE_REFERENCES:
-            raise self.unsupported(f"a statement with more than {MAX_TABLE_REFERENCES} table references", node)
+        self.count_reference(node)
         found = self.tables.get(name)
         if found is None:
             found = self.catalog.table(name)

@@ -102,7 +102,7 @@ QUERIES = [
     "SELECT i, sum(b), (SELECT max(x) FROM u WHERE u.i = t.i) AS m FROM t GROUP BY i",
     "SELECT i FROM t GROUP BY i HAVING EXISTS (SELECT 1 FROM u WHERE u.x < sum(t.d))",
     "SELECT (SELECT sum(t.i)) AS s FROM t",
-    "SELECT a.i FROM t a WHERE EXISTS (SELECT 1 FROM u WHERE u.i = a.i AND EXISTS (SELECT 1 FROM w WHERE w.i = u.i AND w.b = a.b))",
+    "SELECT i FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.i = t.i AND EXISTS (SELECT 1 FROM w WHERE w.i = u.i AND w.b = t.b))",
     "SELECT (SELECT (SELECT a.i + u.i FROM w LIMIT 1) FROM u ORDER BY k LIMIT 1) AS s FROM t a",
     "SELECT i FROM t WHERE d > (SELECT 0.2 * avg(d) FROM t t2 WHERE t2.i = t.i)",
     "SELECT i FROM t ORDER BY (SELECT max(x) FROM u WHERE u.i = t.i), b",
@@ -145,7 +145,19 @@ def test_same_rows_and_names(oracle, text):
 
 
 # Names that DuckDB writes in its own internal spelling.
-_UNLIKE = ("CASE", "CAST", "to_months", "nullif", "substring", "date_part", "concat", "IN (", "BETWEEN", "DISTINCT FROM", "year")
+_UNLIKE = (
+    "CASE",
+    "CAST",
+    "to_months",
+    "nullif",
+    "substring",
+    "date_part",
+    "concat",
+    "IN (",
+    "BETWEEN",
+    "DISTINCT FROM",
+    "year",
+)
 
 
 def _key(row):

@@ -90,6 +90,13 @@ def test_a_long_chain_that_cannot_be_flattened_is_refused():
     assert raised.value.code == "TOO_DEEP"
 
 
+def test_aliases_that_double_are_refused():
+    items = ", ".join(f"x{n} + x{n} AS x{n + 1}" for n in range(25))
+    with pytest.raises(QueryError) as raised:
+        query(f"SELECT i AS x0, {items} FROM t")
+    assert raised.value.code == "UNSUPPORTED"
+
+
 def test_ctes_that_double_are_refused():
     steps = ", ".join(f"c{n} AS (SELECT x.i FROM c{n - 1} x, c{n - 1} y)" for n in range(1, 25))
     with pytest.raises(QueryError) as raised:
