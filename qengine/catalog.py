@@ -10,11 +10,11 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from glob import glob, has_magic
-from pathlib import Path
+from glob import has_magic
 from typing import Any
 
 from exec.engine import Engine
+from exec.sources.describe import expand
 from planner.catalog import TableSnapshot
 from planner.errors import error
 
@@ -55,12 +55,12 @@ class SessionCatalog:
 
     def describe(self, paths: Paths, name: str) -> TableSnapshot:
         """The snapshot of files, patterns or folders. Raises DataError if there are none or one cannot be read."""
-        files = expand(paths)
+        files = tuple(expand(paths))
         with self._lock:
             known = self._snapshots.get(files)
             untrusted = not self._untrusted.isdisjoint(files)
         if known is None or not _unchanged(known):
-            known = self._engine.call("exec.sources.describe:describe", list(files), name)
+            known = self._engine.call("exec.sources.describe:describe", list(files), name, subject=paths[0])
             assert isinstance(known, TableSnapshot)
             with self._lock:
                 self._snapshots[files] = known
@@ -85,26 +85,6 @@ class SessionCatalog:
         paths = {file.split.path for snapshot in snapshots for file in snapshot.files}
         with self._lock:
             self._snapshots = {files: s for files, s in self._snapshots.items() if paths.isdisjoint(files)}
-
-
-def expand(paths: Paths) -> Paths:
-    """The files that paths, patterns and folders stand for, as absolute paths; a pattern's and a folder's are sorted.
-
-    A path that is there as it is spelled is never taken for a pattern. Raises FILE_NOT_FOUND for what matches nothing.
-    """
-    found: list[str] = []
-    for path in paths:
-        spelled = os.path.expanduser(path)
-        if os.path.isdir(spelled):
-            matches = sorted(str(file) for file in Path(spelled).rglob("*.parquet"))
-        elif os.path.exists(spelled) or not has_magic(spelled):
-            matches = [spelled] if os.path.exists(spelled) else []
-        else:
-            matches = sorted(glob(spelled, recursive=True))
-        if not matches:
-            raise error("FILE_NOT_FOUND", path=path)
-        found.extend(os.path.abspath(match) for match in matches)
-    return tuple(found)
 
 
 def path_tuple(paths: Any) -> Paths:

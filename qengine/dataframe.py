@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from exec.progress import ProgressCallback
 from planner.errors import FileChanged, StatisticsViolated, error
 from planner.schema import ColumnAllocator, Field
 from planner.sql import BoundQuery, bind
-from planner.sql.bound import bind_table
-from qengine.query import Progress, Query
+from qengine.query import Query, scan_table
 
 if TYPE_CHECKING:
     import pandas
@@ -38,7 +38,7 @@ class DataFrame:
 
     @classmethod
     def from_files(cls, session: Session, paths: tuple[str, ...]) -> DataFrame:
-        return cls(session, lambda: bind_table(session._catalog.describe(paths, paths[0]), ColumnAllocator()), paths)
+        return cls(session, lambda: scan_table(session._catalog.describe(paths, paths[0])), paths)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,12 +48,12 @@ class DataFrame:
     @property
     def schema(self) -> tuple[Field, ...]:
         """Name, type and nullability of each column."""
-        return self._query.bound.schema
+        return self._query.schema
 
-    def collect(self, *, progress: Progress | None = None, cancel: threading.Event | None = None) -> pa.Table:
+    def collect(self, *, progress: ProgressCallback | None = None, cancel: threading.Event | None = None) -> pa.Table:
         """Run the query. Gives a pyarrow Table of exact types: decimals as decimal128, dates as date32.
 
-        `progress` is called with the tasks done and the tasks in all; setting `cancel` from another thread ends the query.
+        `progress` is called with tasks done and in all, rows, bytes and seconds as they grow; setting `cancel` from another thread ends the query.
         Raises QEngineError: ExpressionError for values out of range and the like, DataError for files, ResourceError for the
         machine, QueryCancelled. Ctrl-C cancels the query and raises KeyboardInterrupt; the session stays usable.
         """

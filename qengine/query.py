@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exec.engine import Engine
+from exec.progress import ProgressCallback
 from planner.analysis.bounds import BoundsAnalysis
+from planner.analysis.nullability import non_null_columns
+from planner.catalog import TableSnapshot
 from planner.dir import StageGraph
-from planner.logical.nodes import LogicalPlan
+from planner.logical.nodes import LogicalPlan, Scan
 from planner.optimizer import OptimizerContext, optimize
 from planner.physical.context import PhysicalOptions
 from planner.physical.cut_stages import cut_stages
 from planner.physical.inline import may_run_inline
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
+from planner.schema import ColumnAllocator, Field
 from planner.sql import BoundQuery
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Progress = Callable[[int, int], None]
-"""Called with the tasks done and the tasks in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,14 @@ class Settings:
     disabled_rules: frozenset[str] = frozenset()
 
 
+def scan_table(table: TableSnapshot) -> BoundQuery:
+    """All columns of a table, as a query."""
+    allocator = ColumnAllocator()
+    output = tuple((allocator.new(field.name, field.dtype), position) for position, field in enumerate(table.fields))
+    names = tuple(field.name for field in table.fields)
+    return BoundQuery(Scan(table, output), names, (table,), allocator)
+
+
 @dataclass(slots=True)
 class Query:
     """The plans of one bound query, each made once when it is first asked for."""
@@ -42,6 +50,15 @@ class Query:
     settings: Settings
     workers: int
     _optimized: LogicalPlan | None = None
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        """The output columns as the user sees them."""
+        never_null = non_null_columns(self.bound.plan)
+        return tuple(
+            Field(name, column.dtype, column.id not in never_null)
+            for name, column in zip(self.bound.names, self.bound.plan.columns, strict=True)
+        )
 
     @property
     def optimized(self) -> LogicalPlan:
@@ -67,7 +84,7 @@ class Query:
         plan = self.physical(single=True)
         return cut_stages(plan) if may_run_inline(plan, BoundsAnalysis()) else None
 
-    def run(self, engine: Engine, progress: Progress | None, cancel: threading.Event | None) -> pa.Table:
+    def run(self, engine: Engine, progress: ProgressCallback | None, cancel: threading.Event | None) -> pa.Table:
         """The result with the user's names. Raises QEngineError."""
         import pyarrow as pa
 

@@ -83,7 +83,7 @@ class Session:
             return
         from exec.sources.memory import register
 
-        self._catalog.register_snapshot(name, register(table, name, self._engine.folder))
+        self._catalog.register_snapshot(name, register(table, name, str(self._engine.folder)))
 
     def close(self) -> None:
         """End the session; its engine ends with the last session that uses it. Closing twice does nothing."""

@@ -27,8 +27,8 @@ from tpch.queries import Query, query
 if TYPE_CHECKING:
     import duckdb
 
-TaskProgress = Callable[[int, int], None]
-"""Called with (tasks done, tasks in total)."""
+TaskProgress = Callable[[Any], None]
+"""Called with the `Progress` of the running query: among others its `tasks_done` and `tasks`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +273,8 @@ class _RichDisplay:
     def start(self, name: str) -> TaskProgress:
         self._progress.reset(self._tasks, description=name, total=None)
 
-        def show(done: int, total: int) -> None:
-            self._progress.update(self._tasks, completed=done, total=total)
+        def show(progress: Any) -> None:
+            self._progress.update(self._tasks, completed=progress.tasks_done, total=progress.tasks)
 
         return show
 
@@ -284,5 +284,5 @@ class _RichDisplay:
             self._progress.console.print(f"{outcome.name}: {outcome.complaint}", markup=False, highlight=False)
 
 
-def _ignore_tasks(done: int, total: int) -> None:
+def _ignore_tasks(progress: Any) -> None:
     """A plain display has nothing to say about single tasks."""
