@@ -95,6 +95,12 @@ def bind_literal(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
         raise context.error("INVALID_LITERAL", node, text=text, dtype="number") from None
 
 
+@handles(exp.RawString, args="this")
+def bind_raw_string(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
+    """Text between dollar signs."""
+    return Literal(t.VARCHAR, node.this)
+
+
 @handles(exp.Boolean, args="this")
 def bind_boolean(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     return TRUE if node.this else FALSE

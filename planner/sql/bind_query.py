@@ -368,7 +368,7 @@ def _row_count(context: BindContext, clause: str, node: exp.Expr | None, around:
         return 1
     while isinstance(node, exp.Paren):
         node = node.this
-    if isinstance(node, (exp.Null, exp.Var)) and node.name.upper() in ("", "ALL"):
+    if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
         return None
     if isinstance(node, (exp.Literal, exp.Neg, exp.Cast)):
         bound = bind_expression(context, Scope(None, {}), node)

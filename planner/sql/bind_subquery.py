@@ -39,6 +39,8 @@ def bind_exists(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
 @handles(exp.In, args="this expressions query")
 def bind_in(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     query = node.args.get("query")
+    if query is None and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+        query = node.expressions[0]
     if query is None:
         return bind_in_list(context, scope, node)
     return _in_subquery(context, scope, node.this, query)

@@ -33,7 +33,8 @@ def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
         table = node.args.get("table")
         return f"{table.name}.{node.name}" if table is not None else node.name
     if isinstance(node, exp.Literal):
-        return f"'{node.this}'" if node.args["is_string"] else str(node.this)
+        quoted = node.this.replace("'", "''")
+        return f"'{quoted}'" if node.args["is_string"] else str(node.this)
     if isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Star)):
         return "count_star()"
     operator = _OPERATORS.get(type(node))
