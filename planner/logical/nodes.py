@@ -69,7 +69,7 @@ class Filter(LogicalPlan):
 
     @property
     def columns(self) -> Schema:
-        return self.input.columns
+        return _columns_of_input(self)
 
 
 @node
@@ -163,7 +163,7 @@ class Sort(LogicalPlan):
 
     @property
     def columns(self) -> Schema:
-        return self.input.columns
+        return _columns_of_input(self)
 
 
 @node
@@ -176,7 +176,7 @@ class Limit(LogicalPlan):
 
     @property
     def columns(self) -> Schema:
-        return self.input.columns
+        return _columns_of_input(self)
 
 
 @node
@@ -190,7 +190,14 @@ class TopN(LogicalPlan):
 
     @property
     def columns(self) -> Schema:
-        return self.input.columns
+        return _columns_of_input(self)
+
+
+def _columns_of_input(plan: LogicalPlan) -> Schema:
+    """The columns of the first operator below `plan` that has columns of its own. A loop: thousands of filters may be stacked."""
+    while isinstance(plan, (Filter, Sort, Limit, TopN)):
+        plan = plan.input
+    return plan.columns
 
 
 def pass_through(columns: Schema | tuple[Column, ...]) -> tuple[Assign, ...]:
