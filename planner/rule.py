@@ -8,7 +8,8 @@ A *rule* is a function of one node and the context; it returns the node's replac
 A *batch* is a named list of rules. Its rules are indexed by node type and tried together in one sweep, bottom-up. In a
 `fixed_point` batch a replacement is visited again before the sweep goes on. What a rule does depends on the node's own subtree
 only, so a node where no rule fired stays as it is, and one sweep reaches the fixed point. In a `once` batch replacements
-are not visited again. A rule with `whole_plan=True` gets the root of the plan, once per sweep, before the others.
+are not visited again. A rule with `whole_plan=True` gets the root of the plan, once per sweep, before the others. One with
+`top_down=True` is tried on the way down as well, so that it meets a long chain of operators at its top.
 
 In verify mode every replacement is checked against the node that it replaces (`planner.verify`), a batch has to leave its own
 result alone, and rules that undo each other are named. Without it a fixed-point batch that does not settle simply stops: every
@@ -25,6 +26,7 @@ from typing import Any, cast
 
 from planner.analysis.cardinality import CardinalityAnalysis
 from planner.errors import InternalError, error
+from planner.expr.fingerprint import Fingerprints
 from planner.logical.nodes import LogicalPlan
 from planner.ports import Evaluator
 from planner.schema import ColumnAllocator
@@ -58,6 +60,7 @@ class OptimizerContext:
     trace: Trace | None = None
     counts: dict[str, RuleCount] = field(default_factory=dict)
     cardinality: CardinalityAnalysis = field(default_factory=CardinalityAnalysis)
+    fingerprints: Fingerprints = field(default_factory=Fingerprints)
 
 
 RuleFunction = Callable[[Any, OptimizerContext], Node | None]
@@ -72,6 +75,7 @@ class Rule:
     mask: int
     whole_plan: bool
     mandatory: bool
+    top_down: bool
 
     def __call__(self, node: Node, context: OptimizerContext) -> Node | None:
         return self.function(node, context)
@@ -81,11 +85,13 @@ class Rule:
         return self.function.__doc__ or ""
 
 
-def rule(*classes: type[Node], whole_plan: bool = False, mandatory: bool = False) -> Callable[[RuleFunction], Rule]:
+def rule(
+    *classes: type[Node], whole_plan: bool = False, mandatory: bool = False, top_down: bool = False
+) -> Callable[[RuleFunction], Rule]:
     """Declare a rule for nodes of some classes (and their subclasses), or for the root of the whole plan."""
 
     def declare(function: RuleFunction) -> Rule:
-        return Rule(function.__name__, function, kind_mask(*classes) if classes else 0, whole_plan, mandatory)
+        return Rule(function.__name__, function, kind_mask(*classes) if classes else 0, whole_plan, mandatory, top_down)
 
     return declare
 
@@ -155,7 +161,6 @@ class _Link:
 
     key: int
     replacement: Node
-    fired: tuple[str, ...]
 
 
 class _Sweep:
@@ -173,9 +178,11 @@ class _Sweep:
         self._check = check
         self._whole = [r for r in rules if r.whole_plan]
         self._rules = [r for r in rules if not r.whole_plan]
-        self._mask = 0
+        self._mask = self._down_mask = 0
         for r in self._rules:
             self._mask |= r.mask
+            if r.top_down:
+                self._down_mask |= r.mask
         self._by_class: dict[type[Node], list[tuple[Rule, RuleCount]]] = {}
 
     def run(self, plan: LogicalPlan) -> LogicalPlan:
@@ -190,6 +197,7 @@ class _Sweep:
         done: dict[int, Node] = {}
         kept: list[Node] = []  # an id is only unique while its object lives
         chains: dict[int, tuple[str, ...]] = {}
+        entered: set[int] = set()
         stack: list[Node | _Link] = [root]
         while stack:
             current = stack[-1]
@@ -206,6 +214,14 @@ class _Sweep:
                 kept.append(current)
                 stack.pop()
                 continue
+            if type(current).KIND & self._down_mask and key not in entered:
+                entered.add(key)
+                fired = self._apply(current, top_down=True)
+                if fired is not None:
+                    kept += (current, fired[1])
+                    stack.pop()
+                    stack += (_Link(key, fired[1]), fired[1])
+                    continue
             children = current.children
             pending = [child for child in children if id(child) not in done]
             if pending:
@@ -230,16 +246,18 @@ class _Sweep:
                 done[key] = done[id(replacement)] = replacement
                 continue
             chains[id(replacement)] = chain
-            stack += (_Link(key, replacement, chain), replacement)
+            stack += (_Link(key, replacement), replacement)
         return done[id(root)]
 
-    def _apply(self, node: Node) -> tuple[str, Node] | None:
+    def _apply(self, node: Node, top_down: bool = False) -> tuple[str, Node] | None:
         """The first rule that fires on this node, and its replacement; in a `once` batch all rules, one after the other."""
         if not type(node).KIND & self._mask:
             return None
         fired: str | None = None
         current = node
         for r, count in self._rules_for(type(node)):
+            if top_down and not r.top_down:
+                continue
             replaced = self._try(r, count, current)
             if replaced is not None:
                 if self._batch.bound:

@@ -24,7 +24,7 @@ from planner.dtypes import (
     scale_of,
 )
 from planner.expr.functions import FUNCTIONS
-from planner.expr.nodes import AggregateCall, Call, Cast, Expr, ScalarSubquery
+from planner.expr.nodes import AggregateCall, And, Call, Cast, Expr, Or, ScalarSubquery
 from planner.logical.nodes import DependentJoin, Join, JoinKind, LogicalPlan
 from planner.tree import Node, kind_mask, walk
 
@@ -44,6 +44,8 @@ def can_raise(node: Node) -> bool:
     """Whether some input makes the expression (or any expression of the plan) an error."""
     if not node.kinds & _RAISERS:
         return False
+    if isinstance(node, (And, Or)):  # each term is known by itself: rules build long conjunctions piece by piece
+        return any(can_raise(term) for term in node.terms)
     candidates = list(walk(node, _RAISERS))
     if len(candidates) > _DEEP and _depth(node) > _DEEP:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.analysis.per_node import per_node
-from planner.expr.nodes import Assign, ColumnRef
+from planner.expr.nodes import And, Assign, ColumnRef, Or
 from planner.logical.nodes import DependentJoin, Join, LogicalPlan, Scan, Values
 from planner.schema import Column
 from planner.tree import Node, kind_mask, walk
@@ -22,6 +22,8 @@ def free_columns(node: Node) -> frozenset[int]:
     """
     if not node.kinds & _REFS:
         return frozenset()
+    if isinstance(node, (And, Or)):  # each term is known by itself: rules build long conjunctions piece by piece
+        return frozenset().union(*[free_columns(term) for term in node.terms])
     used = {ref.column.id for ref in walk(node, _REFS) if isinstance(ref, ColumnRef)}
     if node.kinds & _PLANS:
         used.difference_update(column.id for column in produced_columns(node))

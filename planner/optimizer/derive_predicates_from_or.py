@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns
-from planner.expr.fingerprint import Fingerprints
 from planner.expr.nodes import Expr, Or, conjunction, conjuncts, disjunction
 from planner.expr.predicates import all_of
 from planner.logical.nodes import Filter, Join, LogicalPlan
@@ -29,7 +28,7 @@ def derive_predicates_from_or(filter: Filter, context: OptimizerContext) -> Logi
         return None
     table_of = _tables(filter.input)
     derived = [predicate for term in ors for predicate in _implied(term, table_of)]
-    fingerprints = Fingerprints()
+    fingerprints = context.fingerprints
     present = {fingerprints.of(term) for term in conjuncts(filter.predicate)}
     new = [predicate for predicate in derived if fingerprints.of(predicate) not in present]
     return Filter(filter.input, all_of(filter.predicate, new)) if new else None

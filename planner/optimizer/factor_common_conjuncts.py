@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from planner.analysis.can_raise import can_raise
-from planner.expr.fingerprint import Fingerprints
 from planner.expr.nodes import And, Expr, Or, conjunction, conjuncts, disjunction
 from planner.rule import OptimizerContext, rule
 
@@ -19,7 +18,7 @@ def factor_common_conjuncts(expr: Or, context: OptimizerContext) -> Expr | None:
     """
     if not all(isinstance(term, And) for term in expr.terms[:2]):
         return None
-    fingerprints = Fingerprints()
+    fingerprints = context.fingerprints
     branches = [{fingerprints.of(part): part for part in conjuncts(term)} for term in expr.terms]
     common = set(branches[0])
     for branch in branches[1:]:

@@ -9,7 +9,7 @@ from planner.logical.nodes import Filter, LogicalPlan
 from planner.rule import OptimizerContext, rule
 
 
-@rule(Filter)
+@rule(Filter, top_down=True)
 def merge_filters(outer: Filter, context: OptimizerContext) -> LogicalPlan | None:
     """One filter for what cannot raise, below; one for what can, above.
 
@@ -35,4 +35,8 @@ def merge_filters(outer: Filter, context: OptimizerContext) -> LogicalPlan | Non
         return None
     if can_raise(inner.predicate):
         return inner.replace(input=Filter(inner.input, outer.predicate))
-    return Filter(inner.input, all_of(inner.predicate, outer.predicate))
+    chain = [outer.predicate]
+    while isinstance(inner, Filter) and not can_raise(inner.predicate):
+        chain.append(inner.predicate)
+        inner = inner.input
+    return Filter(inner, all_of(reversed(chain)))

@@ -37,15 +37,15 @@ def simplify_booleans(expr: Expr, context: OptimizerContext) -> Expr | None:
     """
     match expr:
         case And():
-            return _simplify_terms(expr, neutral=True)
+            return _simplify_terms(expr, True, context)
         case Or():
-            return _simplify_terms(expr, neutral=False)
+            return _simplify_terms(expr, False, context)
         case Not(operand=operand):
             return _negate(operand)
     return None
 
 
-def _simplify_terms(expr: And | Or, neutral: bool) -> Expr | None:
+def _simplify_terms(expr: And | Or, neutral: bool, context: OptimizerContext) -> Expr | None:
     cls = type(expr)
     terms: list[Expr] = []
     changed = False
@@ -59,7 +59,7 @@ def _simplify_terms(expr: And | Or, neutral: bool) -> Expr | None:
             return FALSE if neutral else TRUE
         else:
             terms.append(term)
-    fingerprints = Fingerprints()
+    fingerprints = context.fingerprints
     distinct = list({fingerprints.of(term): term for term in reversed(terms)}.values())[::-1]
     if not neutral:
         distinct = _collect_equalities(distinct, fingerprints)
