@@ -6,8 +6,11 @@ need the whole group's result by one above it; in between stand only what the st
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
+from exec.kernels import floats
 from exec.kernels.exact_division import divide_decimals
 from exec.lower.exact import column_encoding, convert, tier_of_magnitude
 from exec.lower.expressions import Lowering, every_row
@@ -126,26 +129,33 @@ class _Aggregation:
         """The argument as floats of the result's type."""
         argument = call.arguments[0]
         target = polars_type(call.dtype, Encoding.PLAIN)
+        if argument.dtype == call.dtype:
+            return self._values(call, None, name)
         if not isinstance(argument.dtype, DecimalType):
-            values = self._values(call, None, name)
-            return values if argument.dtype == call.dtype else values.cast(target)
-        number = self._values(call, Encoding.INT128, name).cast(pl.Float64)
-        return (number / 10.0**argument.dtype.scale).cast(target)
+            return self._values(call, None, name, lambda values: values.cast(target))
+        power = 10.0**argument.dtype.scale
+        return self._values(
+            call, Encoding.INT128, name, lambda values: floats.divide(values.cast(pl.Float64), power, pl.Float64()).cast(target)
+        )
 
     @staticmethod
     def _distinct(call: AggregateCall, values: pl.Expr) -> pl.Expr:
         return values.drop_nulls().unique() if call.distinct else values
 
-    def _values(self, call: AggregateCall, tier: Encoding | None, name: str) -> pl.Expr:
-        """The argument, in a tier or in canonical form, NULL where the FILTER condition is not true."""
+    def _values(
+        self, call: AggregateCall, tier: Encoding | None, name: str, transform: Callable[[pl.Expr], pl.Expr] | None = None
+    ) -> pl.Expr:
+        """The argument, in a tier or in canonical form, then transformed; NULL where the FILTER condition is not true."""
         argument = call.arguments[0]
         condition = None if call.condition is None else self.low.lower(call.condition)
         rows = condition if condition is not None else every_row(argument)
         lowered = self.low.lower(argument, rows) if tier is None else self.low.in_tier(argument, tier, rows)
+        if transform is not None:
+            lowered = transform(lowered)
         if condition is not None:
             lowered = pl.when(condition).then(lowered)
         same = tier is None or tier is self.low.encoding(argument)
-        if isinstance(argument, ColumnRef) and condition is None and same:
+        if isinstance(argument, ColumnRef) and condition is None and transform is None and same:
             return lowered
         self.arguments.append(lowered.alias(f"{name}_a"))
         return pl.col(f"{name}_a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from exec.kernels import floats
 from exec.kernels.exact_division import divide_decimals
 from exec.lower.exact import (
     constant,
@@ -21,8 +22,11 @@ from exec.lower.types import tier_type
 from planner.analysis.intervals import Interval, clip, expression_interval, rescale, type_interval
 from planner.dtypes import DecimalType, is_exact, scale_of
 from planner.errors import error
-from planner.expr.nodes import Call, Expr, Literal
+from planner.expr.nodes import Call, ColumnRef, Expr, Literal
 from planner.physical.encodings import Encoding, encoding_for
+from planner.tree import kind_mask
+
+_COLUMNS = kind_mask(ColumnRef)
 
 
 def _raw(low: Lowering, call: Call) -> Interval:
@@ -112,7 +116,7 @@ def divide(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     """DOUBLE by IEEE rules; decimals exactly, rounded half away from zero at the scale of the result."""
     dividend, divisor = call.arguments
     if not isinstance(call.dtype, DecimalType):
-        return low.lower(dividend, guard) / low.lower(divisor, guard)
+        return _float_quotient(low.lower(dividend, guard), low.lower(divisor, guard), low, call)
     exponent = scale_of(call.dtype) - scale_of(dividend.dtype) + scale_of(divisor.dtype)
     fixed = exact_constant(divisor)
     reach = low.interval(dividend).magnitude * 10 ** max(exponent, 0)
@@ -128,6 +132,12 @@ def divide(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
         is_elementwise=True,
     )
     return convert(quotient, Encoding.INT128, low.encoding(call))
+
+
+def _float_quotient(top: pl.Expr, bottom: pl.Expr, low: Lowering, call: Call) -> pl.Expr:
+    if call.arguments[1].kinds & _COLUMNS:
+        return top / bottom
+    return floats.divide(top, bottom, low.polars_type(call))
 
 
 def _work(low: Lowering, expr: Expr) -> Encoding:
@@ -160,7 +170,7 @@ def _division(low: Lowering, call: Call, guard: Guard, remainder: bool) -> pl.Ex
         if remainder:
             # fmod: Polars' % takes the sign of the divisor.
             return (left.abs() % right.abs()) * pl.when(left < 0).then(-1.0).otherwise(1.0).cast(low.polars_type(call))
-        return left / zero_checked(guarded(right, guard), low.polars_type(divisor))
+        return _float_quotient(left, zero_checked(guarded(right, guard), low.polars_type(divisor)), low, call)
     scale = max(scale_of(dividend.dtype), scale_of(divisor.dtype))
     first = rescale(low.interval(dividend), scale_of(dividend.dtype), scale)
     second = rescale(low.interval(divisor), scale_of(divisor.dtype), scale)
@@ -196,12 +206,10 @@ def round_number(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     value = low.lower(operand, guard)
     if digits == 0:
         return value.round(mode="half_away_from_zero")
-    power = 10.0 ** abs(digits)
-    scaled = (value * power) if digits > 0 else (value / power)
-    rounded = scaled.round(mode="half_away_from_zero")
-    result = (rounded / power) if digits > 0 else (rounded * power)
-    # Where scaling leaves the range of floats there is nothing to round.
-    return pl.when(result.is_finite()).then(result).otherwise(value).cast(low.polars_type(call))
+    places = digits
+    return value.map_batches(
+        lambda numbers: floats.round_half_away(numbers, places), low.polars_type(operand), is_elementwise=True
+    )
 
 
 def floor(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
@@ -225,7 +233,7 @@ def _round_exact(low: Lowering, call: Call, digits: int, guard: Guard, mode: str
     dropped = scale_of(operand.dtype) - digits
     if not is_exact(call.dtype):
         value = low.in_tier(operand, _work(low, operand), guard).cast(pl.Float64())
-        return value / 10.0 ** scale_of(operand.dtype)
+        return floats.divide(value, 10.0 ** scale_of(operand.dtype), pl.Float64())
     if dropped > 37:
         return pl.when(low.lower(operand, guard).is_not_null()).then(pl.lit(0, dtype=low.polars_type(call)))
     dropped = max(dropped, 0)

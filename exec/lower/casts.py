@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from exec.kernels import floats
 from exec.kernels.failure import failure
 from exec.kernels.format_text import format_blobs, format_decimal, format_floats, format_times, format_timestamps
 from exec.kernels.parse_text import parse_text
@@ -113,7 +114,7 @@ def _to_float(low: Lowering, cast: Cast, operand: pl.Expr) -> pl.Expr:
     source, target = cast.operand.dtype, low.polars_type(cast)
     if isinstance(source, t.DecimalType):
         number = operand.to_physical() if low.encoding(cast.operand) is Encoding.DEC38 else operand
-        return (number.cast(pl.Float64) / 10.0**source.scale).cast(target)
+        return floats.divide(number.cast(pl.Float64), 10.0**source.scale, pl.Float64()).cast(target)
     if source == t.BOOLEAN or t.is_integer(source) or (source == t.REAL and cast.dtype == t.DOUBLE):
         return operand.cast(target)
     if source == t.DOUBLE and cast.dtype == t.REAL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from exec.kernels import floats
 from exec.lower.expressions import Guard, Lowering
 from planner import dtypes as t
 from planner.errors import error
@@ -110,7 +111,7 @@ def _part(part: str, moment: pl.Expr, has_time: bool, has_date: bool) -> pl.Expr
         case "millennium":
             return (year - 1) // 1000 + 1
         case "epoch":
-            return moment.cast(_MICROSECONDS).to_physical().cast(pl.Float64) / 1_000_000.0
+            return floats.divide(moment.cast(_MICROSECONDS).to_physical().cast(pl.Float64), 1e6, pl.Float64())
     return None
 
 
