@@ -53,7 +53,7 @@ def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
         path = os.path.abspath(os.path.expanduser(os.fspath(item)))
         if os.path.isdir(path):
             matches = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True))
-        elif os.path.exists(path) or not glob.has_magic(path):
+        elif os.path.exists(path):
             matches = [path]
         else:
             matches = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))

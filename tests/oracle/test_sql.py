@@ -60,10 +60,12 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def oracle(files):
+def oracle():
+    """Over its own tables and not over the files, whose statistics make DuckDB lose sight of NaN."""
     connection = duckdb.connect()
-    for name in _tables():
-        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{files / name}.parquet')")
+    for name, table in _tables().items():
+        connection.register("arrow", table)
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow")
     yield connection
     connection.close()
 
@@ -177,7 +179,7 @@ ORDERED = [
 
 @pytest.mark.parametrize("text", SAME)
 def test_the_same_rows_as_duckdb(session, oracle, text):
-    expected = oracle.execute(text).to_arrow_table()
+    expected = oracle.sql(text).to_arrow_table()
     actual = session.sql(text).collect()
     difference = same_answer(actual, _lenient(expected, actual))
     assert difference is None, difference
@@ -185,7 +187,7 @@ def test_the_same_rows_as_duckdb(session, oracle, text):
 
 @pytest.mark.parametrize("text", ORDERED)
 def test_the_same_sequence_as_duckdb(session, oracle, text):
-    expected = oracle.execute(text).to_arrow_table()
+    expected = oracle.sql(text).to_arrow_table()
     actual = session.sql(text).collect()
     difference = same_answer(actual, _lenient(expected, actual), in_sequence=True)
     assert difference is None, difference

@@ -64,7 +64,7 @@ def test_explain_prints_the_plan(file):
 )
 def test_an_error_is_one_clear_line_and_status_1(arguments, first_line, tmp_path):
     done = run(*arguments)
-    assert done.returncode == 1
+    assert done.returncode == 1, done.stdout
     assert done.stdout == ""
     assert done.stderr.splitlines()[0] == first_line
     assert "Traceback" not in done.stderr
