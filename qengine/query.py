@@ -13,12 +13,13 @@ from planner.analysis.nullability import non_null_columns
 from planner.catalog import TableSnapshot
 from planner.dir import StageGraph
 from planner.logical.nodes import LogicalPlan, Scan
-from planner.optimizer import OptimizerContext, optimize
+from planner.optimizer import optimize
 from planner.physical.context import PhysicalOptions
 from planner.physical.cut_stages import cut_stages
 from planner.physical.inline import may_run_inline
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
+from planner.rule import OptimizerContext
 from planner.schema import ColumnAllocator, Field
 from planner.sql import BoundQuery
 

@@ -6,6 +6,8 @@ arithmetic inside a stage, so both always agree. A bound holds for all rows of a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from planner.analysis.intervals import Bounds, Interval, checked_interval, rescale, type_interval
 from planner.dtypes import is_exact, scale_of
 from planner.expr.nodes import AggregateCall
@@ -51,7 +53,7 @@ class BoundsAnalysis:
         return self._rows[id(plan)][1]
 
     @staticmethod
-    def _pending(plan: PhysicalPlan, known: dict[int, tuple[PhysicalPlan, object]] | dict) -> list[PhysicalPlan]:  # type: ignore[type-arg]
+    def _pending(plan: PhysicalPlan, known: Mapping[int, object]) -> list[PhysicalPlan]:
         """The operators that are not known yet, inputs first."""
         order: list[PhysicalPlan] = []
         stack = [plan]
@@ -117,5 +119,5 @@ def aggregate_interval(call: AggregateCall, inputs: Bounds, rows: int) -> Interv
     return argument
 
 
-def _known(pairs) -> dict[int, Interval]:  # type: ignore[no-untyped-def]
+def _known(pairs: Iterable[tuple[int, Interval | None]]) -> dict[int, Interval]:
     return {key: interval for key, interval in pairs if interval is not None}

@@ -95,7 +95,7 @@ def scaled_value(value: object, dtype: DType) -> int:
         number = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
         shift = exponent + scale_of(dtype)
         return number * 10**shift if shift >= 0 else divide_rounding(number, 10**-shift)
-    return int(value) * 10 ** scale_of(dtype)  # type: ignore[call-overload, no-any-return]
+    return int(value) * 10 ** scale_of(dtype)  # type: ignore[call-overload]
 
 
 def _raw_interval(expr: Expr, bounds: Bounds) -> Interval | None:

@@ -79,7 +79,7 @@ def _inputs(visit: _Visit) -> list[tuple[LogicalPlan, Needed]]:
             return [(plan.input, frozenset().union(*(free_columns(a.expr) for a in kept)))]
         case Join():
             unneeded = _unneeded_input(plan, needed)
-            wanted = needed | free_columns(plan.condition)
+            wanted = needed | free_columns(plan.condition) if unneeded is None else needed
             sides = [(side, wanted & output_ids(side)) for side in (plan.left, plan.right)]
             return [side for side in sides if side[0] is not unneeded]
     inner = plan.inputs[0]

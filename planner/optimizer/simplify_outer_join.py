@@ -24,8 +24,10 @@ def simplify_outer_join(filter: Filter, context: OptimizerContext) -> LogicalPla
     Not for single joins: they must still complain about a second match.
     """
     below = filter.input
-    rejected = null_rejected_columns(filter.predicate)
     if isinstance(below, Project) and isinstance(below.input, Join):
+        if below.input.kind not in (JoinKind.LEFT, JoinKind.FULL):
+            return None
+        rejected = null_rejected_columns(filter.predicate)
         through: frozenset[int] = frozenset()
         for assign in below.assigns:
             if assign.column.id in rejected:
@@ -36,7 +38,9 @@ def simplify_outer_join(filter: Filter, context: OptimizerContext) -> LogicalPla
         return None
     if below.kind is JoinKind.MARK:
         return _test_mark(filter, below)
-    simplified = _simplify(below, rejected)
+    if below.kind not in (JoinKind.LEFT, JoinKind.FULL):
+        return None
+    simplified = _simplify(below, null_rejected_columns(filter.predicate))
     return None if simplified is None else filter.replace(input=simplified)
 
 

@@ -13,30 +13,13 @@ from exec.engine import Engine
 from planner.errors import ResourceError
 from tests.cluster.conftest import eventually, workers_of
 from tests.cluster.graphs import constants, count_pairs, shuffle
+from tests.cluster.kills import KillOne, KillSome
 
 pytestmark = pytest.mark.cluster
 
 ROWS = 4000
 PAIRS = [[{"c4": ROWS * ROWS}]] * 4
 EXPECTED = [{"c1": i, "c2": f"value {i}"} for i in range(1000)]
-
-
-class KillSome:
-    """Kills the workers of attempts that `choose` picks, and records which attempts really died."""
-
-    def __init__(self, choose) -> None:
-        self._choose = choose
-        self.asked: list[Attempt] = []
-        self.lost: list[Attempt] = []
-
-    def on_started(self, attempt: Attempt) -> bool:
-        if self._choose(attempt):
-            self.asked.append(attempt)
-            return True
-        return False
-
-    def on_lost(self, attempt: Attempt) -> None:
-        self.lost.append(attempt)
 
 
 @pytest.mark.parametrize("stage", [0, 1, 2])
@@ -63,6 +46,15 @@ def test_random_kills(seed: int) -> None:
             (table,) = engine.execute(shuffle())
             assert sorted(table.to_pylist(), key=lambda row: row["c1"]) == EXPECTED
         assert faults.asked and set(faults.lost) <= set(faults.asked)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_kill_that_is_proven_to_hit(seed: int) -> None:
+    faults = KillOne()
+    with Engine(2, faults=faults) as engine:
+        faults.arm(seed, among=5)
+        assert [table.to_pylist() for table in engine.execute(count_pairs(ROWS))] == PAIRS
+        assert faults.hit is not None and engine.statistics.attempts_lost in (1, 2)
 
 
 def test_a_task_that_always_kills_its_worker_fails_with_a_reason() -> None:

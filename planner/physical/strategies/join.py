@@ -191,9 +191,9 @@ def _alternatives(
         Offered(single_left.offered.partitionings),
     )
     if kind is not JoinKind.FULL and left.offered.count > 1:
-        yield _broadcast(left, right, False, price, context)
+        yield _broadcast(left, right, False, context)
     if kind is JoinKind.INNER and right.offered.count > 1:
-        yield _broadcast(right, left, True, price, context)
+        yield _broadcast(right, left, True, context)
     if left_keys:
         for wanted_left, wanted_right in _co_partitionings(left, right, left_keys, right_keys, context):
             a = context.enforce(left, HashDistribution(wanted_left))
@@ -202,7 +202,7 @@ def _alternatives(
             yield _Alternative(cost, a, b, _co_partitioned_offer(kind, a, b, wanted_left.buckets))
 
 
-def _broadcast(probe: Planned, build: Planned, swapped: bool, price, context: PhysicalContext) -> _Alternative:  # type: ignore[no-untyped-def]
+def _broadcast(probe: Planned, build: Planned, swapped: bool, context: PhysicalContext) -> _Alternative:
     replicated = context.enforce(build, ReplicatedDistribution())
     replicable = satisfies(build.offered, ReplicatedDistribution())
     tasks = probe.offered.count

@@ -1,38 +1,15 @@
-"""Every shape of subquery, run by the reference interpreter before and after the optimizer, over data with NULLs and duplicates."""
+"""Every shape of subquery, run by the reference interpreter before and after the optimizer; with NULLs and duplicates."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from planner.dtypes import INTEGER, VARCHAR
 from planner.errors import QEngineError
 from planner.expr.nodes import Exists, InSubquery, ScalarSubquery
 from planner.logical.nodes import DependentJoin
 from planner.optimizer import optimize
 from planner.tree import kind_mask
-from tests.plans import TestCatalog, bound, random_rows, snapshot, verifying
-from tests.reference_interpreter import run
-
-CATALOG = TestCatalog(
-    {
-        "o": snapshot("o", [("a", INTEGER, True), ("b", INTEGER, True), ("k", INTEGER, False), ("s", VARCHAR, True)], 12),
-        "i": snapshot("i", [("a", INTEGER, True), ("c", INTEGER, True), ("k", INTEGER, False)], 12),
-        "j": snapshot("j", [("c", INTEGER, True), ("d", INTEGER, True), ("k", INTEGER, False)], 8),
-        "e": snapshot("e", [("a", INTEGER, True), ("x", INTEGER, False)], 0),
-    }
-)
-SMALL = [None, 1, 2, 3]
-TABLE_SETS = [
-    {
-        "o": random_rows(seed, 9, [SMALL, SMALL, [1, 2, 3, 4], ["x", "y", None]]),
-        "i": random_rows(seed + 100, [10, 3, 0][seed % 3], [SMALL, SMALL, [1, 2, 3, 4]]),
-        "j": random_rows(seed + 200, 6, [SMALL, SMALL, [1, 2, 3, 4]]),
-        "e": [],
-    }
-    for seed in range(6)
-]
+from tests.plans import SMALL_CATALOG, SMALL_TABLES, bound, outcome, verifying
 
 QUERIES = {
     # EXISTS and NOT EXISTS
@@ -53,9 +30,12 @@ QUERIES = {
     "exists distinct": "SELECT * FROM o WHERE EXISTS (SELECT DISTINCT i.c FROM i WHERE i.a = o.a)",
     "exists join": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i, j WHERE i.c = j.c AND i.a = o.a AND j.d = o.b)",
     "exists join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i JOIN j ON i.c = j.c AND i.a = o.a)",
-    "exists left join": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON i.c = j.c WHERE i.a = o.a AND j.d IS NULL)",
-    "exists left join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON j.c = o.a WHERE i.a = o.b AND j.d = 1)",
-    "exists full join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i FULL JOIN j ON i.c = j.c AND i.a = o.a WHERE j.d = o.b)",
+    "exists left join": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON i.c = j.c WHERE i.a = o.a"
+    " AND j.d IS NULL)",
+    "exists left join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON j.c = o.a"
+    " WHERE i.a = o.b AND j.d = 1)",
+    "exists full join on": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i FULL JOIN j ON i.c = j.c"
+    " AND i.a = o.a WHERE j.d = o.b)",
     "exists of outer only": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE o.a = 1)",
     "exists in or": "SELECT * FROM o WHERE b = 1 OR EXISTS (SELECT 1 FROM i WHERE i.a = o.a)",
     "not exists in or": "SELECT * FROM o WHERE b = 1 OR NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND i.c = o.b)",
@@ -123,19 +103,26 @@ QUERIES = {
     "scalar in group by": "SELECT (SELECT count(*) FROM i WHERE i.a = o.a) AS g, count(*) FROM o GROUP BY 1",
     "scalar in having": "SELECT a, count(*) FROM o GROUP BY a HAVING count(*) > (SELECT count(*) FROM i WHERE i.a = o.a)",
     "scalar of join": "SELECT k, (SELECT max(j.d) FROM i, j WHERE i.c = j.c AND i.a = o.a) AS m FROM o",
-    "scalar of left join": "SELECT k, (SELECT count(j.d) FROM i LEFT JOIN j ON i.c = j.c AND j.d = o.b WHERE i.a = o.a) AS m FROM o",
-    "scalar of derived": "SELECT k, (SELECT max(n) FROM (SELECT c, count(*) AS n FROM i WHERE i.a = o.a GROUP BY c) AS t) AS m FROM o",
-    "scalar of derived inequality": "SELECT k, (SELECT max(n) FROM (SELECT c, count(*) AS n FROM i WHERE i.a < o.a GROUP BY c) AS t) AS m FROM o",
-    "scalar of scalar": "SELECT k, (SELECT count(*) FROM (SELECT count(*) AS n FROM i WHERE i.a = o.a) AS t WHERE t.n > 1) AS m FROM o",
+    "scalar of left join": "SELECT k, (SELECT count(j.d) FROM i LEFT JOIN j ON i.c = j.c AND j.d = o.b"
+    " WHERE i.a = o.a) AS m FROM o",
+    "scalar of derived": "SELECT k, (SELECT max(n) FROM (SELECT c, count(*) AS n FROM i"
+    " WHERE i.a = o.a GROUP BY c) AS t) AS m FROM o",
+    "scalar of derived inequality": "SELECT k, (SELECT max(n) FROM (SELECT c, count(*) AS n FROM i"
+    " WHERE i.a < o.a GROUP BY c) AS t) AS m FROM o",
+    "scalar of scalar": "SELECT k, (SELECT count(*) FROM (SELECT count(*) AS n FROM i WHERE i.a = o.a) AS t"
+    " WHERE t.n > 1) AS m FROM o",
     "two scalars": "SELECT * FROM o WHERE (SELECT count(*) FROM i WHERE i.a = o.a) > (SELECT count(*) FROM j WHERE j.c = o.a)",
     # several levels
-    "nested exists": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND EXISTS (SELECT 1 FROM j WHERE j.c = i.c))",
+    "nested exists": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND EXISTS (SELECT 1 FROM j"
+    " WHERE j.c = i.c))",
     "nested skip": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a"
     " AND EXISTS (SELECT 1 FROM j WHERE j.c = i.c AND j.d = o.b))",
     "nested not exists": "SELECT * FROM o WHERE NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a"
     " AND NOT EXISTS (SELECT 1 FROM j WHERE j.c = i.c AND j.d = o.b))",
-    "nested scalar": "SELECT k, (SELECT max(c) FROM i WHERE i.a = o.a AND i.c < (SELECT max(d) FROM j WHERE j.c = i.c)) AS m FROM o",
-    "nested scalar skip": "SELECT k, (SELECT count(*) FROM i WHERE i.c >= (SELECT count(*) FROM j WHERE j.c = o.a AND j.d = i.a)) AS m FROM o",
+    "nested scalar": "SELECT k, (SELECT max(c) FROM i WHERE i.a = o.a AND i.c < (SELECT max(d) FROM j"
+    " WHERE j.c = i.c)) AS m FROM o",
+    "nested scalar skip": "SELECT k, (SELECT count(*) FROM i WHERE i.c >= (SELECT count(*) FROM j WHERE j.c = o.a"
+    " AND j.d = i.a)) AS m FROM o",
     "nested in": "SELECT * FROM o WHERE a IN (SELECT a FROM i WHERE i.c IN (SELECT d FROM j WHERE j.k = o.k))",
     "nested not in": "SELECT * FROM o WHERE a NOT IN (SELECT a FROM i WHERE i.c NOT IN (SELECT d FROM j WHERE j.k = i.k))",
     "nested outermost only": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE EXISTS (SELECT 1 FROM j WHERE j.c = o.a))",
@@ -153,24 +140,17 @@ QUERIES = {
 LEFT_OVER = kind_mask(ScalarSubquery, Exists, InSubquery, DependentJoin)
 
 
-def outcome(plan, tables):  # type: ignore[no-untyped-def]
-    try:
-        return Counter(run(plan, tables))
-    except QEngineError as failure:
-        return failure.code
-
-
 @pytest.mark.parametrize("name", QUERIES)
 def test_unnested_query_gives_the_same_rows(name: str) -> None:
-    plan, allocator = bound(QUERIES[name], CATALOG)
+    plan, allocator = bound(QUERIES[name], SMALL_CATALOG)
     optimized = optimize(plan, verifying(allocator))
     assert not optimized.kinds & LEFT_OVER
-    for tables in TABLE_SETS:
+    for tables in SMALL_TABLES:
         assert outcome(optimized, tables) == outcome(plan, tables)
 
 
 def test_a_correlated_limit_of_several_rows_is_refused() -> None:
-    plan, allocator = bound("SELECT * FROM o WHERE a IN (SELECT c FROM i WHERE i.a = o.b ORDER BY k LIMIT 2)", CATALOG)
+    plan, allocator = bound("SELECT * FROM o WHERE a IN (SELECT c FROM i WHERE i.a = o.b ORDER BY k LIMIT 2)", SMALL_CATALOG)
     with pytest.raises(QEngineError, match="LIMIT in a correlated subquery") as refusal:
         optimize(plan, verifying(allocator))
     assert refusal.value.code == "UNSUPPORTED"

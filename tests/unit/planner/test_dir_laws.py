@@ -30,9 +30,9 @@ from planner.dir import (
     regions,
 )
 from planner.dtypes import INTEGER
+from planner.logical.nodes import JoinKind
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import ExchangeSource, JoinExec, TableScan, ValuesScan
-from planner.logical.nodes import JoinKind
 from planner.schema import Column
 
 A = Column(1, "a", INTEGER)

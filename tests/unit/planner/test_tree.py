@@ -111,7 +111,6 @@ def test_two_node_classes_cannot_share_a_name():
             pass
 
 
-
 def test_a_default_is_inherited_and_may_be_left_out():
     assert Limit(ROWS, 1).offset == 0
     assert Limit(input=ROWS, limit=1, offset=3).offset == 3
