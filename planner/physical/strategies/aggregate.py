@@ -61,11 +61,8 @@ def _project_keys(aggregate: Aggregate, input: Planned, context: PhysicalContext
             keys.append(assign.column)
     if not computed:
         return input, keys
-    used = {ref.column.id for a in aggregate.aggregates for ref in walk(a, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef)}
-    used |= {key.id for key in keys}
-    kept = tuple(column for column in input.columns if column.id in used)
-    plan = ProjectExec(input.plan, pass_through(kept) + tuple(computed))
-    offered = input.offered.rename({column.id: (column.id,) for column in kept})
+    plan = ProjectExec(input.plan, pass_through(input.columns) + tuple(computed))
+    offered = input.offered.rename({column.id: (column.id,) for column in input.columns})
     return Planned(plan, offered, input.rows), keys
 
 
@@ -100,19 +97,25 @@ def _plan_phases(
         return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), _offered(input, keys), groups)
     partial_rows = min(input.rows, groups * input.offered.count)
     if not _mergeable(calls) or (keys and not _partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):
-        spread = context.enforce(input, required)
+        spread = context.enforce(_narrow(input, keys, calls), required)
         return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), _offered(spread, keys), groups)
-    partial = Planned(
-        AggregateExec(input.plan, AggregateMode.PARTIAL, keys, calls), _offered(input, keys), max(partial_rows, 1.0)
-    )
-    merged = context.enforce(partial, SingleDistribution() if partial_rows <= GATHER_GROUPS else required)
-    finals = tuple(Assign(context.allocator.copy_of(a.column), _merge(a)) for a in calls)
-    final = AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals)
-    # Restore the ids of the states, so that whoever reads them does not need to know of the two phases.
-    renames = tuple(
-        Assign(call.column, ColumnRef(call.column.dtype, merged_.column)) for call, merged_ in zip(calls, finals, strict=True)
-    )
-    return Planned(ProjectExec(final, pass_through(keys) + renames), _offered(merged, keys), groups)
+    partials = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in calls)
+    partial = AggregateExec(input.plan, AggregateMode.PARTIAL, keys, partials)
+    gathered = SingleDistribution() if partial_rows <= GATHER_GROUPS else required
+    merged = context.enforce(Planned(partial, _offered(input, keys), max(partial_rows, 1.0)), gathered)
+    finals = tuple(Assign(call.column, _merge(state)) for call, state in zip(calls, partials, strict=True))
+    return Planned(AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals), _offered(merged, keys), groups)
+
+
+def _narrow(input: Planned, keys: tuple[Column, ...], calls: tuple[Assign, ...]) -> Planned:
+    """Only the columns that the aggregate uses, so that no others travel."""
+    used = {ref.column.id for call in calls for ref in walk(call, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef)}
+    used |= {key.id for key in keys}
+    kept = tuple(column for column in input.columns if column.id in used)
+    if len(kept) == len(input.columns):
+        return input
+    offered = input.offered.rename({column.id: (column.id,) for column in kept})
+    return Planned(ProjectExec(input.plan, pass_through(kept)), offered, input.rows)
 
 
 def _mergeable(calls: tuple[Assign, ...]) -> bool:
