@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.logical.nodes import Limit, LogicalPlan
+from planner.logical.nodes import Limit, LogicalPlan, TopN
 from planner.rule import OptimizerContext, rule
 
 
@@ -14,12 +14,15 @@ def merge_limits(outer: Limit, context: OptimizerContext) -> LogicalPlan | None:
           Limit 5    ⇒       x
             x
 
-    Only if the outer limit has no offset: an offset counts rows after the inner cut. A limit without any effect goes.
+    Only if the outer limit has no offset: an offset counts rows after the inner cut. A limit without any effect
+    goes, and a top-n is a limit, too.
     """
     if outer.limit is None and not outer.offset:
         return outer.input
     inner = outer.input
-    if not isinstance(inner, Limit) or outer.offset:
+    if outer.offset or not isinstance(inner, (Limit, TopN)):
         return None
+    if isinstance(inner, TopN):
+        return inner if outer.limit is None else inner.replace(limit=min(outer.limit, inner.limit))
     limits = [limit for limit in (outer.limit, inner.limit) if limit is not None]
     return Limit(inner.input, min(limits) if limits else None, inner.offset)

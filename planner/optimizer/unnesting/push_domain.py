@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.analysis.free_columns import free_columns, output_ids
-from planner.analysis.keys import at_most_one_row, exactly_one_row
+from planner.analysis.keys import at_most_one_row, exactly_one_row, matches_at_most_one
 from planner.analysis.nullability import non_null_columns
 from planner.dtypes import BOOLEAN
 from planner.errors import error
@@ -61,6 +61,8 @@ def join_by_domain(join: DependentJoin, outer: frozenset[int], allocator: Column
     right = pusher.push(join.right)
     condition = all_of(join.condition, pusher.match(pusher.outer, right.columns))
     joined = Join(join.left, right.plan, join.kind, condition, join.mark)
+    if join.kind is JoinKind.SINGLE and matches_at_most_one(joined):
+        joined = joined.replace(kind=JoinKind.LEFT)
     return joined if joined.columns == join.columns else Project(joined, pass_through(join.columns))
 
 

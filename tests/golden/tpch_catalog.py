@@ -1,0 +1,37 @@
+"""The committed snapshot of the TPC-H tables at scale factor 1: `tpch_sf1.json`, schema and footer statistics without data.
+
+One line per column: name, type, whether it is nullable, minimum, maximum (physical integers), NULLs.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot
+from planner.dir import Split
+from planner.dtypes import BIGINT, DATE, INTEGER, VARCHAR, DType, decimal
+from planner.schema import Field
+from tests.plans import TestCatalog
+
+_TYPES: dict[str, DType] = {str(dtype): dtype for dtype in (BIGINT, INTEGER, VARCHAR, DATE, decimal(15, 2))}
+
+
+@cache
+def tpch_sf1() -> TestCatalog:
+    """The eight tables, each one file of equal row groups."""
+    described = json.loads(Path(__file__).with_name("tpch_sf1.json").read_text(encoding="utf-8"))
+    return TestCatalog({name: _table(name, table) for name, table in described.items()})
+
+
+def _table(name: str, table: dict[str, Any]) -> TableSnapshot:
+    fields = tuple(Field(column, _TYPES[dtype], nullable) for column, dtype, nullable, *_ in table["columns"])
+    columns = tuple(ColumnStatistics(low, high, nulls) for *_, low, high, nulls in table["columns"])
+    count = table["row_groups"]
+    starts = [table["rows"] * part // count for part in range(count + 1)]
+    groups = tuple(RowGroup(first, end - first, table["bytes"] // count, columns) for first, end in pairwise(starts))
+    file = TableFile(Split(f"{name}.parquet", table["bytes"]), table["rows"], groups)
+    return TableSnapshot(name, "parquet", fields, (file,), columns)
