@@ -30,7 +30,8 @@ class KillOne:
     """Kills one worker for each `arm`, while it computes: at one of the next `among` attempts, drawn by seed.
 
     A short task may end before the signal arrives. Then the next attempt is tried, until one is proven to have been hit
-    (`hit`); two die if both begin in the same moment. A query whose remaining tasks are all that short has to be run again; `arm` with fewer `among` attempts helps.
+    (`hit`); two die if both begin in the same moment. A query whose remaining tasks are all that short has to be run
+    again; `arm` with fewer `among` attempts helps.
     """
 
     def __init__(self) -> None:

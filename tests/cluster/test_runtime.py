@@ -201,6 +201,7 @@ def test_a_dropped_engine_closes_itself() -> None:
     assert eventually(lambda: not folder.exists())
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_child_is_refused_and_harms_nobody(engine: Engine) -> None:
     engine.execute(constants())
     child = os.fork()
