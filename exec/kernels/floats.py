@@ -14,7 +14,10 @@ _NEAR_TIE = 1e-6
 
 
 def quotient(pair: Sequence[pl.Series]) -> pl.Series:
-    """Division by IEEE rules. Polars multiplies by the reciprocal of a constant divisor: off by a bit for one value in seven."""
+    """Division by IEEE rules.
+
+    Polars multiplies by the reciprocal of a constant divisor, which is off by a bit for one value in seven.
+    """
     dividend, divisor = pair
     if divisor.len() == 1 and dividend.len() > 1:
         divisor = divisor.new_from_index(0, dividend.len())

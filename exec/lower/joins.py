@@ -31,6 +31,8 @@ ROW_MARK = "_"
 """The column of a frame that has rows but no columns: its values mean nothing."""
 PAIRS = 1 << 20
 """Rows of one block of a nested-loop join."""
+_MANY_TERMS = 32
+_KEPT = "_kept"
 _RIGHT_MARK = "_right"
 _LEFT, _RIGHT, _COUNT = "_left_row", "_right_row", "_matches"
 
@@ -40,13 +42,24 @@ def barrier(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.map_batches(lambda rows: rows, streamable=True, projection_pushdown=False, validate_output_schema=False)
 
 
+def keep(frame: pl.LazyFrame, condition: pl.Expr, terms: int) -> pl.LazyFrame:
+    """The rows for which a condition of so many conjuncts is true.
+
+    Polars takes a filter apart and joins its conjuncts again as a chain, in time quadratic in their number: many of them
+    become a column that is opaque to it.
+    """
+    if terms <= _MANY_TERMS:
+        return frame.filter(condition)
+    return frame.with_columns(condition.alias(_KEPT)).filter(pl.col(_KEPT)).drop(_KEPT)
+
+
 def apply_filter(frame: pl.LazyFrame, predicate: Expr, low: Lowering) -> pl.LazyFrame:
     """The rows for which a predicate is true. Conjuncts that can raise see only rows that pass all others."""
     terms = conjuncts(predicate)
     safe = [term for term in terms if not can_raise(term)]
     raising = [term for term in terms if can_raise(term)]
     if safe:
-        frame = frame.filter(low.lower(conjunction(safe)))
+        frame = keep(frame, low.lower(conjunction(safe)), len(safe))
     if raising:
         frame = barrier(frame).filter(low.lower_rows(conjunction(raising)))
     return frame

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from exec.kernels.failure import failure
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
-from exec.lower.joins import ROW_MARK, apply_filter, pick
+from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
 from exec.lower.types import polars_type
 from exec.sources.identity import verify
 from planner.analysis.can_raise import can_raise
@@ -121,7 +121,7 @@ class _Scan:
         verify(part.split)
         raw = self._rows(part)
         if self.early:
-            raw = raw.filter(self.early_low.lower(conjunction(self.early)))
+            raw = keep(raw, self.early_low.lower(conjunction(self.early)), len(self.early))
         frame = raw.select(self.decoded) if self.decoded else raw
         if self.checks:
             frame = frame.map_batches(_checker(self.checks, part.split.path), streamable=True, validate_output_schema=False)
