@@ -30,6 +30,7 @@ from planner.optimizer.push_filter_through_sort import push_filter_through_sort
 from planner.optimizer.push_limit_through_project import push_limit_through_project
 from planner.optimizer.push_semi_join_through_join import push_semi_join_through_join
 from planner.optimizer.push_semi_join_through_project import push_semi_join_through_project
+from planner.optimizer.reduce_aggregate_input import reduce_aggregate_input
 from planner.optimizer.remove_trivial_project import remove_trivial_project
 from planner.optimizer.remove_unseen_sort import remove_unseen_sort
 from planner.optimizer.simplify_booleans import simplify_booleans
@@ -74,6 +75,8 @@ BATCHES: tuple[Batch, ...] = (
     fixed_point("semi joins", push_semi_join_through_join),
     # Needs all filters and join conditions in their places.
     once("join order", order_joins),
+    # Needs to know which relation an aggregate is joined with; the new semi join then sinks as far as it is worth it.
+    fixed_point("aggregate inputs", reduce_aggregate_input, push_semi_join_through_project, push_semi_join_through_join),
     # Last of the large moves: it depends on which operator uses a column where.
     once("columns", prune_columns),
     # Ordering and pruning leave projections behind.
