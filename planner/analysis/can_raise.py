@@ -82,6 +82,8 @@ def _division_raises(call: Call) -> bool:
     interval = checked_interval(divisor, {})
     if interval is None or interval.low <= 0 <= interval.high:
         return True
+    if call.function == "integer_divide" and interval.low > 0:
+        return not _fits(checked_interval(dividend, {}), call.dtype)  # a positive divisor brings a value nearer to zero
     if call.function != "divide":
         return not _fits(expression_interval(call, {}), call.dtype)
     # |quotient| < 10**(digits before the point of the dividend) / 10**-(scale of the divisor)
