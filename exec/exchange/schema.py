@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 import pyarrow as pa
 
-from exec.lower.types import arrow_type, polars_type
+from exec.lower.column_types import arrow_type, polars_type
 from planner.dir import Dir
 from planner.physical.encodings import Encoding
 from planner.schema import Schema

@@ -1,6 +1,6 @@
 """Physical operators and expressions to Polars: the only place where a plan becomes a query of the kernel engine.
 
-    types          logical type and encoding to Polars and Arrow types
+    column_types   logical type and encoding to Polars and Arrow types
     exact          tiers of exact arithmetic, their conversion and their checks
     expressions    typed expressions; guards, which keep errors where SQL has them
     arithmetic, texts, dates, casts, functions     the kernels of expressions, by theme, and the table of them

@@ -18,7 +18,7 @@ from exec.lower.exact import (
     zero_checked,
 )
 from exec.lower.expressions import Guard, Lowering, exact_constant, guarded, reduce_balanced
-from exec.lower.types import tier_type
+from exec.lower.column_types import tier_type
 from planner.analysis.intervals import Interval, clip, expression_interval, rescale, type_interval
 from planner.dtypes import DecimalType, is_exact, scale_of
 from planner.errors import error

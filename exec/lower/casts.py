@@ -12,7 +12,7 @@ from exec.kernels.format_text import format_blobs, format_decimal, format_floats
 from exec.kernels.parse_text import parse_text
 from exec.lower.exact import constant, convert, divide_half_away, finish, tier_of_magnitude
 from exec.lower.expressions import Guard, Lowering, guarded
-from exec.lower.types import polars_type
+from exec.lower.column_types import polars_type
 from planner import dtypes as t
 from planner.analysis.intervals import Interval, checked_interval, expression_interval, type_interval
 from planner.errors import error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from exec.kernels.failure import failure
-from exec.lower.types import DECIMAL38, polars_type, tier_type
+from exec.lower.column_types import DECIMAL38, polars_type, tier_type
 from planner.analysis.intervals import Bounds, Interval, clip, type_interval
 from planner.dtypes import DecimalType, DType
 from planner.physical.encodings import Encoding, encoding_for, tier_for

@@ -16,7 +16,7 @@ from exec.kernels.failure import failure
 from exec.lower.exact import column_encoding, convert, wider
 from exec.lower.expressions import Lowering
 from exec.lower.optimizations import OPTIMIZATIONS
-from exec.lower.types import polars_type
+from exec.lower.column_types import polars_type
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.can_raise import can_raise
 from planner.dtypes import is_float

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exec.lower.types import logical_arrow_type
+from exec.lower.column_types import logical_arrow_type
 from planner.dtypes import DecimalType
 from planner.errors import error
 from planner.physical.encodings import Encoding

@@ -17,7 +17,7 @@ import pyarrow as pa
 from exec.lower.exact import column_encoding
 from exec.lower.expressions import Lowering
 from exec.lower.joins import ROW_MARK, apply_filter, pick
-from exec.lower.types import polars_type
+from exec.lower.column_types import polars_type
 from exec.sources.arrow_types import logical_type
 from planner import dtypes as t
 from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot, Trust, merge_statistics
