@@ -12,9 +12,9 @@ import polars as pl
 
 from exec.kernels import floats
 from exec.kernels.exact_division import divide_decimals
+from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert, tier_of_magnitude
 from exec.lower.expressions import Lowering, every_row
-from exec.lower.column_types import polars_type
 from planner.analysis.bounds import BoundsAnalysis
 from planner.dtypes import DecimalType, is_exact, is_float, scale_of
 from planner.errors import error

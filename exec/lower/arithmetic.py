@@ -6,6 +6,7 @@ import polars as pl
 
 from exec.kernels import floats
 from exec.kernels.exact_division import divide_decimals
+from exec.lower.column_types import tier_type
 from exec.lower.exact import (
     constant,
     convert,
@@ -18,7 +19,6 @@ from exec.lower.exact import (
     zero_checked,
 )
 from exec.lower.expressions import Guard, Lowering, exact_constant, guarded, reduce_balanced
-from exec.lower.column_types import tier_type
 from planner.analysis.intervals import Interval, clip, expression_interval, rescale, type_interval
 from planner.dtypes import DecimalType, is_exact, scale_of
 from planner.errors import error

@@ -10,9 +10,9 @@ from exec.kernels import floats
 from exec.kernels.failure import failure
 from exec.kernels.format_text import format_blobs, format_decimal, format_floats, format_times, format_timestamps
 from exec.kernels.parse_text import parse_text
+from exec.lower.column_types import polars_type
 from exec.lower.exact import constant, convert, divide_half_away, finish, tier_of_magnitude
 from exec.lower.expressions import Guard, Lowering, guarded
-from exec.lower.column_types import polars_type
 from planner import dtypes as t
 from planner.analysis.intervals import Interval, checked_interval, expression_interval, type_interval
 from planner.errors import error

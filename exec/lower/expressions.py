@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from exec.lower.exact import column_encoding, constant, convert, wider
 from exec.lower.column_types import polars_type
+from exec.lower.exact import column_encoding, constant, convert, wider
 from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Bounds, Interval, checked_interval, divide_rounding, scaled_value
 from planner.dtypes import BOOLEAN, NULL, TIMESTAMPTZ, DecimalType, DType, is_exact, is_float, scale_of, value_range

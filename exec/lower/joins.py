@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 
 from exec.kernels.failure import failure
+from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert, wider
 from exec.lower.expressions import Lowering
 from exec.lower.optimizations import OPTIMIZATIONS
-from exec.lower.column_types import polars_type
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.can_raise import can_raise
 from planner.dtypes import is_float
 from planner.errors import error
 from planner.expr.nodes import Expr, conjunction, conjuncts
-from planner.logical.nodes import JoinKind
+from planner.join_kind import JoinKind
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import JoinExec
 from planner.schema import Column, Schema

@@ -15,10 +15,10 @@ from functools import lru_cache
 import polars as pl
 
 from exec.lower.aggregates import lower_aggregate
+from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, physical_value
 from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
-from exec.lower.column_types import polars_type
 from exec.sources import scan_table
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.intervals import scaled_value

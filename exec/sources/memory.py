@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding
 from exec.lower.expressions import Lowering
 from exec.lower.joins import ROW_MARK, apply_filter, pick
-from exec.lower.column_types import polars_type
 from exec.sources.arrow_types import logical_type
 from planner import dtypes as t
 from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot, Trust, merge_statistics

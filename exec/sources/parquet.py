@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from exec.kernels.failure import failure
+from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
 from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
-from exec.lower.column_types import polars_type
 from exec.sources.identity import verify
 from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Interval, clip, type_interval
