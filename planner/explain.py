@@ -33,20 +33,8 @@ from planner.expr.nodes import (
     SortKey,
 )
 from planner.expr.values import Interval
-from planner.logical.nodes import (
-    Aggregate,
-    DependentJoin,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Scan,
-    Sort,
-    TopN,
-    Values,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
 from planner.schema import Column
 from planner.tree import Node, kind_mask, walk
 

@@ -18,6 +18,7 @@ recursive pickle of a deep plan fails.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
@@ -93,12 +94,13 @@ def node(cls: type[N]) -> type[N]:
     method `check(self)` runs at the end of construction and may raise. Zero-argument `super()` does not work in the body,
     because a slotted class has to be built a second time.
     """
-    own = [name for name, text in cls.__dict__.get("__annotations__", {}).items() if "ClassVar" not in str(text)]
+    annotations = inspect.get_annotations(cls)
+    own = [name for name, text in annotations.items() if "ClassVar" not in str(text)]
     defaults = {name: cls.__dict__[name] for name in own if name in cls.__dict__}
     inherited = tuple(name for base in reversed(cls.__mro__[1:]) for name in getattr(base, "_OWN_FIELDS", ()))
     child_names = []
     for name in own:
-        words = _WORD.findall(str(cls.__dict__["__annotations__"][name]))
+        words = _WORD.findall(str(annotations[name]))
         if any(word == "Node" or word == cls.__name__ or word in _REGISTRY for word in words):
             child_names.append(name)
 

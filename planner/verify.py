@@ -21,7 +21,8 @@ from planner.expr.nodes import (
     Or,
     ScalarSubquery,
 )
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, JoinKind, LogicalPlan, Values
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, LogicalPlan, Values
 from planner.rule import RuleFault
 from planner.tree import Node, kind_mask, walk
 

@@ -53,7 +53,8 @@ class DataFrame:
     def collect(self, *, progress: ProgressCallback | None = None, cancel: threading.Event | None = None) -> pa.Table:
         """Run the query. Gives a pyarrow Table of exact types: decimals as decimal128, dates as date32.
 
-        `progress` is called with the `Progress` so far (tasks, rows, bytes, seconds); setting `cancel` from another thread ends the query.
+        `progress` is called with the `Progress` so far (tasks, rows, bytes, seconds); setting `cancel` from another thread
+        ends the query.
         Raises QEngineError: ExpressionError for values out of range and the like, DataError for files, ResourceError for the
         machine, QueryCancelled. Ctrl-C cancels the query and raises KeyboardInterrupt; the session stays usable.
         """

@@ -37,20 +37,8 @@ from planner.expr.nodes import (
     SortKey,
 )
 from planner.expr.values import Interval
-from planner.logical.nodes import (
-    Aggregate,
-    DependentJoin,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Scan,
-    Sort,
-    TopN,
-    Values,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
 
 Row = dict[int, Any]
 Tables = Mapping[str, Sequence[Sequence[Any]]]

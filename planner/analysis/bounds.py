@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from planner.analysis.intervals import Bounds, Interval, checked_interval, rescale, type_interval
 from planner.dtypes import is_exact, scale_of
 from planner.expr.nodes import AggregateCall
-from planner.logical.nodes import JoinKind
+from planner.join_kind import JoinKind
 from planner.physical.nodes import (
     AggregateExec,
     AggregateMode,

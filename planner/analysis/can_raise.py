@@ -25,7 +25,8 @@ from planner.dtypes import (
 )
 from planner.expr.functions import FUNCTIONS
 from planner.expr.nodes import AggregateCall, And, Call, Cast, Expr, Or, ScalarSubquery
-from planner.logical.nodes import DependentJoin, Join, JoinKind, LogicalPlan
+from planner.join_kind import JoinKind
+from planner.logical.nodes import DependentJoin, Join, LogicalPlan
 from planner.tree import Node, kind_mask, walk
 
 ROWS = 2**62

@@ -15,19 +15,8 @@ from planner.analysis.selectivity import Predicates
 from planner.catalog import ColumnStatistics, TableSnapshot, Trust
 from planner.dtypes import BOOLEAN, VARCHAR, DType, is_float
 from planner.expr.nodes import Assign, ColumnRef, Compare, CompareOp, Expr, Literal, conjuncts
-from planner.logical.nodes import (
-    Aggregate,
-    DependentJoin,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Scan,
-    TopN,
-    Values,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Values
 
 UNKNOWN_TEXT_VALUES = 25
 """Assumed number of different texts in a column of a larger table."""

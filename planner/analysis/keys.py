@@ -8,19 +8,8 @@ from __future__ import annotations
 from planner.analysis.free_columns import output_ids
 from planner.analysis.per_node import bottom_up
 from planner.expr.nodes import ColumnRef, Compare, CompareOp, Expr, Literal, conjuncts
-from planner.logical.nodes import (
-    Aggregate,
-    DependentJoin,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Sort,
-    TopN,
-    Values,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, Values
 
 Keys = frozenset[frozenset[int]]
 

@@ -26,20 +26,8 @@ from planner.expr.nodes import (
     Or,
     conjuncts,
 )
-from planner.logical.nodes import (
-    Aggregate,
-    DependentJoin,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Scan,
-    Sort,
-    TopN,
-    Values,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
 from planner.tree import kind_mask
 
 Columns = frozenset[int]

@@ -7,11 +7,11 @@ DependentJoin and the plan of a subquery expression may be.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from planner.catalog import TableSnapshot
 from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey
+from planner.join_kind import JoinKind, join_columns
 from planner.schema import Column, Schema
 from planner.tree import Node, node
 
@@ -84,20 +84,6 @@ class Project(LogicalPlan):
         return tuple(assign.column for assign in self.assigns)
 
 
-class JoinKind(StrEnum):
-    INNER = "inner"
-    LEFT = "left"
-    FULL = "full"
-    SEMI = "semi"
-    """Left rows with a match."""
-    ANTI = "anti"
-    """Left rows without a match (a condition that is NULL is no match)."""
-    MARK = "mark"
-    """Every left row once, and `mark`: whether it has a match. Never NULL."""
-    SINGLE = "single"
-    """A left join whose left rows have at most one match; a second match is an error."""
-
-
 @node
 class Join(LogicalPlan):
     """`condition` is TRUE for a cross join. A RIGHT join is bound as LEFT with its inputs exchanged."""
@@ -129,16 +115,6 @@ class DependentJoin(LogicalPlan):
     @property
     def columns(self) -> Schema:
         return join_columns(self.kind, self.left.columns, self.right.columns, self.mark)
-
-
-def join_columns(kind: JoinKind, left: Schema, right: Schema, mark: Column | None) -> Schema:
-    """The output columns of a join."""
-    if kind in (JoinKind.SEMI, JoinKind.ANTI):
-        return left
-    if kind is JoinKind.MARK:
-        assert mark is not None
-        return (*left, mark)
-    return left + right
 
 
 @node

@@ -7,7 +7,8 @@ from planner.analysis.keys import at_most_one_row, exactly_one_row, matches_at_m
 from planner.dtypes import BOOLEAN
 from planner.expr.nodes import FALSE, TRUE, Assign, Case, Expr
 from planner.expr.predicates import all_of, is_trivial
-from planner.logical.nodes import DependentJoin, Filter, Join, JoinKind, Limit, LogicalPlan, Project, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import DependentJoin, Filter, Join, Limit, LogicalPlan, Project, pass_through
 from planner.optimizer.unnesting.pull_correlation import pull_correlation
 from planner.optimizer.unnesting.push_domain import join_by_domain
 from planner.optimizer.unnesting.scalar_aggregate import join_scalar_aggregate

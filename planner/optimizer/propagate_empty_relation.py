@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from planner.expr.nodes import FALSE, Assign, Literal
 from planner.expr.predicates import is_never_true
-from planner.logical.nodes import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Sort,
-    TopN,
-    Values,
-    pass_through,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, Values, pass_through
 from planner.rule import OptimizerContext, rule
 
 

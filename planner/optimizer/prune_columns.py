@@ -9,20 +9,8 @@ from planner.analysis.keys import exactly_one_row, matches_at_most_one
 from planner.dtypes import BLOB, INTEGER_BITS, VARCHAR, DType
 from planner.expr.nodes import Assign
 from planner.expr.predicates import is_trivial
-from planner.logical.nodes import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Scan,
-    Sort,
-    TopN,
-    Values,
-    pass_through,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values, pass_through
 from planner.rule import OptimizerContext, rule
 
 Needed = frozenset[int]

@@ -6,7 +6,8 @@ from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns, output_ids
 from planner.expr.nodes import Expr, conjuncts
 from planner.expr.predicates import all_of
-from planner.logical.nodes import Filter, Join, JoinKind, LogicalPlan
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Filter, Join, LogicalPlan
 from planner.optimizer.push_filter_through_join import implied_bounds
 from planner.rule import OptimizerContext, rule
 

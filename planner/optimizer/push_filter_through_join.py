@@ -8,7 +8,8 @@ from planner.analysis.keys import equal_columns
 from planner.expr.nodes import ColumnRef, Compare, CompareOp, Expr, InList, Literal, conjuncts
 from planner.expr.predicates import all_of
 from planner.expr.substitute import rename
-from planner.logical.nodes import Filter, Join, JoinKind, LogicalPlan
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Filter, Join, LogicalPlan
 from planner.rule import OptimizerContext, rule
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns, output_ids
-from planner.logical.nodes import Join, JoinKind, LogicalPlan
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Join, LogicalPlan
 from planner.rule import OptimizerContext, rule
 
 WORTHWHILE = 0.5

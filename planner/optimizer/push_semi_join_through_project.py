@@ -5,7 +5,8 @@ from __future__ import annotations
 from planner.analysis.free_columns import free_columns
 from planner.expr.nodes import ColumnRef
 from planner.expr.substitute import substitute
-from planner.logical.nodes import Join, JoinKind, LogicalPlan, Project
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Join, LogicalPlan, Project
 from planner.rule import OptimizerContext, rule
 
 

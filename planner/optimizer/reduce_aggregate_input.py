@@ -7,8 +7,9 @@ from planner.dtypes import BOOLEAN
 from planner.expr.nodes import ColumnRef, Compare, CompareOp, Expr
 from planner.expr.predicates import all_of
 from planner.expr.substitute import reference
-from planner.logical.copy import fresh_copy
-from planner.logical.nodes import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Scan, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Scan, pass_through
+from planner.logical.reallocate import fresh_copy
 from planner.rule import OptimizerContext, rule
 from planner.schema import Column
 from planner.tree import kind_mask, walk

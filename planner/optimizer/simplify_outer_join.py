@@ -7,7 +7,8 @@ from planner.analysis.nullability import null_rejected_columns, strict_columns
 from planner.expr.nodes import FALSE, TRUE, Assign, ColumnRef, Expr, Not, conjuncts
 from planner.expr.predicates import all_of
 from planner.expr.substitute import substitute
-from planner.logical.nodes import Filter, Join, JoinKind, LogicalPlan, Project, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Filter, Join, LogicalPlan, Project, pass_through
 from planner.rule import OptimizerContext, rule
 
 

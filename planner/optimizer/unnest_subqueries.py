@@ -17,17 +17,8 @@ from planner.expr.nodes import (
     conjunction,
     conjuncts,
 )
-from planner.logical.nodes import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Project,
-    Sort,
-    TopN,
-    pass_through,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Sort, TopN, pass_through
 from planner.optimizer.unnesting.attach import SUBQUERIES, Attachment
 from planner.rule import OptimizerContext, rule
 from planner.tree import Node

@@ -12,7 +12,7 @@ from typing import Any
 from planner.analysis.intervals import Interval
 from planner.dir import Partitioning, Pattern, ScanRange
 from planner.expr.nodes import Assign, Expr, SortKey
-from planner.logical.nodes import JoinKind, join_columns
+from planner.join_kind import JoinKind, join_columns
 from planner.physical.encodings import Encoding
 from planner.schema import Column, Schema
 from planner.tree import Node, kind_mask, node, walk

@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from planner import dtypes as t
 from planner.expr.nodes import TRUE, Assign, Call, ColumnRef, CompareOp, Expr, conjunction
-from planner.logical.nodes import Join, JoinKind, LogicalPlan, Project, Scan, Values
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Join, LogicalPlan, Project, Scan, Values
 from planner.schema import Column
 from planner.sql.bind_operators import compare
 from planner.sql.coercion import to_boolean, unify

@@ -17,7 +17,7 @@ from planner.dir import (
 )
 from planner.dtypes import BIGINT, BOOLEAN, VARCHAR
 from planner.expr.nodes import AggregateCall, Assign, Call, ColumnRef, Compare, CompareOp, Literal
-from planner.logical.nodes import JoinKind
+from planner.join_kind import JoinKind
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import AggregateExec, AggregateMode, ExchangeSource, FilterExec, JoinExec, PhysicalPlan, ValuesScan
 from planner.schema import Column, Schema

@@ -12,7 +12,8 @@ from planner.analysis.selectivity import Predicates
 from planner.expr.nodes import ColumnRef, Compare, CompareOp, Expr, conjuncts
 from planner.expr.predicates import is_trivial
 from planner.expr.substitute import rename
-from planner.logical.nodes import Join, JoinKind, LogicalPlan, Project
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Join, LogicalPlan, Project
 from planner.schema import Column
 
 Shape = "int | tuple[Shape, Shape]"

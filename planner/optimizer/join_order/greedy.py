@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from planner.expr.nodes import Expr
 from planner.expr.predicates import all_of
-from planner.logical.nodes import Join, JoinKind, LogicalPlan
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Join, LogicalPlan
 from planner.optimizer.join_order.graph import JoinGraph, Sizes
 
 

@@ -31,8 +31,9 @@ from planner.expr.nodes import (
 )
 from planner.expr.predicates import all_of
 from planner.expr.substitute import reference
-from planner.logical.copy import fresh_copy
-from planner.logical.nodes import Aggregate, DependentJoin, JoinKind, Limit, LogicalPlan, Project, Sort
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Limit, LogicalPlan, Project, Sort
+from planner.logical.reallocate import fresh_copy
 from planner.rule import OptimizerContext
 from planner.schema import Column
 from planner.tree import Node, kind_mask, rewrite

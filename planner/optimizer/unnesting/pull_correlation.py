@@ -8,7 +8,8 @@ from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns, output_ids
 from planner.expr.nodes import Assign, ColumnRef, Compare, CompareOp, Expr, conjunction, conjuncts
 from planner.expr.substitute import reference, rename
-from planner.logical.nodes import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Sort, pass_through
 from planner.schema import Column, ColumnAllocator
 
 Outer = frozenset[int]

@@ -23,20 +23,9 @@ from planner.expr.nodes import (
 )
 from planner.expr.predicates import all_of
 from planner.expr.substitute import reference, rename
-from planner.logical.copy import fresh_copy
-from planner.logical.nodes import (
-    Aggregate,
-    DependentJoin,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    LogicalPlan,
-    Project,
-    Sort,
-    TopN,
-    pass_through,
-)
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, pass_through
+from planner.logical.reallocate import fresh_copy
 from planner.optimizer.unnesting.scalar_aggregate import zero_counts
 from planner.schema import Column, ColumnAllocator
 

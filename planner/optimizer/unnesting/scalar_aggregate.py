@@ -9,7 +9,8 @@ from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, Call, Literal, conjunction
 from planner.expr.predicates import is_trivial
 from planner.expr.substitute import reference
-from planner.logical.nodes import Aggregate, DependentJoin, Join, JoinKind, Limit, LogicalPlan, Project, Sort, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Aggregate, DependentJoin, Join, Limit, LogicalPlan, Project, Sort, pass_through
 from planner.optimizer.unnesting.pull_correlation import Pulled, group_by_predicates, pull_correlation
 from planner.schema import Column, ColumnAllocator
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from planner.analysis.can_raise import can_raise
 from planner.dir import Hash, Spread
 from planner.dtypes import BLOB, BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, VARCHAR, DType, is_numeric
 from planner.expr.nodes import (
@@ -25,7 +26,8 @@ from planner.expr.nodes import (
     conjunction,
     conjuncts,
 )
-from planner.logical.nodes import Join, JoinKind, LogicalPlan, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Join, LogicalPlan, pass_through
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import BUILD_ROW, broadcast_cost, move_cost
 from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
@@ -79,14 +81,20 @@ def plan_join(join: Join, left: Planned, right: Planned, context: PhysicalContex
 
 
 def split_condition(join: Join) -> _Keys:
-    """Equalities between the two sides become keys, all else the residual."""
+    """Equalities between the two sides become keys, all else the residual.
+
+    An equality that can raise becomes a key only if there is no other: it is then evaluated once for every row of either side,
+    as the nested loop would do, and not for pairs that the other keys never bring together.
+    """
     left_ids, right_ids = _ids(join.left), _ids(join.right)
     lefts: list[Expr] = []
     rights: list[Expr] = []
     residual: list[Expr] = []
-    for term in conjuncts(join.condition):
-        pair = _pair(term, left_ids, right_ids)
-        if pair is None:
+    terms = conjuncts(join.condition)
+    pairs = [_pair(term, left_ids, right_ids) for term in terms]
+    safe = any(pair is not None and not can_raise(term) for term, pair in zip(terms, pairs, strict=True))
+    for term, pair in zip(terms, pairs, strict=True):
+        if pair is None or (safe and can_raise(term)):
             residual.append(term)
             continue
         null_safe, a, b = pair

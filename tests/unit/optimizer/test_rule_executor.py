@@ -9,8 +9,9 @@ from planner.errors import InternalError
 from planner.explain import logical_text
 from planner.expr.nodes import TRUE, And, Assign, Compare, CompareOp, Literal, conjuncts
 from planner.expr.substitute import reference
-from planner.logical.copy import fresh_copy
-from planner.logical.nodes import Filter, Join, JoinKind, Limit, LogicalPlan, Project, Scan, pass_through
+from planner.join_kind import JoinKind
+from planner.logical.nodes import Filter, Join, Limit, LogicalPlan, Project, Scan, pass_through
+from planner.logical.reallocate import fresh_copy
 from planner.logical.same_plan import same_plan
 from planner.rule import OptimizerContext, Rule, RuleFault, fixed_point, once, rule, run_batches
 from planner.schema import Column, ColumnAllocator

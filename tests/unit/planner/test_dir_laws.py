@@ -30,7 +30,7 @@ from planner.dir import (
     regions,
 )
 from planner.dtypes import INTEGER
-from planner.logical.nodes import JoinKind
+from planner.join_kind import JoinKind
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import ExchangeSource, JoinExec, TableScan, ValuesScan
 from planner.schema import Column

@@ -38,9 +38,7 @@ def test_an_interrupted_generation_leaves_nothing(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_generation_left_is_replaced(
-    tmp_path: Path, small_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_generation_left_is_replaced(tmp_path: Path, small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = tmp_path / ".sf0.01.partial"
     partial.mkdir()
     (partial / "rubbish").touch()
@@ -50,9 +48,7 @@ def test_what_a_killed_generation_left_is_replaced(
     assert not (tmp_path / "sf0.01" / "rubbish").exists()
 
 
-def test_a_short_generation_is_not_taken_for_done(
-    tmp_path: Path, small_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_short_generation_is_not_taken_for_done(tmp_path: Path, small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def short(folder: Path, scale_factor: Decimal) -> None:
         shutil.copytree(small_data, folder)
         shutil.copy(table_path(folder, "nation"), table_path(folder, "orders"))

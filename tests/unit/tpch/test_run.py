@@ -183,9 +183,7 @@ def test_errors_are_one_line(
     assert written.out == ""
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["run"], ["run", "--dir", "d", "--queries", "23"], ["generate", "--sf", "x"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["run"], ["run", "--dir", "d", "--queries", "23"], ["generate", "--sf", "x"]])
 def test_wrong_usage_has_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         command_line.main(arguments)

@@ -68,9 +68,7 @@ def test_differences_are_explained(actual: pa.Table, expected: pa.Table, complai
 
 def test_the_nearest_row_is_named() -> None:
     difference = same_answer(table([1, 2], ["a", "b"]), table([1, 3], ["a", "b"]))
-    assert difference == (
-        "row 1 is not in the expected answer, or too often: (2, 'b'); the nearest expected row is (3, 'b')"
-    )
+    assert difference == ("row 1 is not in the expected answer, or too often: (2, 'b'); the nearest expected row is (3, 'b')")
 
 
 def test_names_and_layouts_are_not_part_of_an_answer() -> None:
