@@ -100,13 +100,9 @@ def _parser() -> argparse.ArgumentParser:
 
     run = command("run", _run, "Run queries, check the answers, print the times.")
     add_queries(run)
-    run.add_argument(
-        "--workers", type=_argument(_positive), metavar="N", help="worker processes (default: one per core)"
-    )
+    run.add_argument("--workers", type=_argument(_positive), metavar="N", help="worker processes (default: one per core)")
     run.add_argument("--inline", choices=("off", "auto"), default="auto", help="let tiny queries run in this process")
-    run.add_argument(
-        "--runs", type=_argument(_positive), metavar="N", help="runs per query (default: 1, with --duckdb 3)"
-    )
+    run.add_argument("--runs", type=_argument(_positive), metavar="N", help="runs per query (default: 1, with --duckdb 3)")
     run.add_argument("--duckdb", action="store_true", help="time DuckDB on the same files in the same run")
 
     answers = command("answers", _answers, "Make the expected answers with DuckDB over the files.")

@@ -108,9 +108,7 @@ def register_tables(session: Any, folder: Path) -> None:
         session.register(table, session.read_parquet(str(table_path(folder, table))))
 
 
-def run_queries(
-    session: Any, oracle: duckdb.DuckDBPyConnection | None, options: Options, display: Display
-) -> list[Outcome]:
+def run_queries(session: Any, oracle: duckdb.DuckDBPyConnection | None, options: Options, display: Display) -> list[Outcome]:
     """One outcome per query of `options`, in their order."""
     outcomes = []
     for number in options.numbers:
@@ -239,9 +237,7 @@ class _PlainDisplay:
         self._done += 1
         rows = "" if outcome.rows is None else f", {outcome.rows} rows"
         verdict = outcome.complaint or "correct"
-        self._stream.write(
-            f"[{self._done}/{self._total}] {outcome.name}: {_seconds(outcome.median)} s{rows}, {verdict}\n"
-        )
+        self._stream.write(f"[{self._done}/{self._total}] {outcome.name}: {_seconds(outcome.median)} s{rows}, {verdict}\n")
         self._stream.flush()
 
 

@@ -195,9 +195,8 @@ class _Comparison:
                 continue
             if stop - start == 1 and len(candidates) == 1:
                 return self._row_difference(unpaired, self.actual[unpaired], candidates[0])
-            return (
-                f"row {unpaired} is not in the expected answer, or too often: {self._show(self.actual[unpaired])}"
-                + (self._nearest(self.actual[unpaired], candidates))
+            return f"row {unpaired} is not in the expected answer, or too often: {self._show(self.actual[unpaired])}" + (
+                self._nearest(self.actual[unpaired], candidates)
             )
         return None
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from exec.metrics import Progress
 from tpch import __main__ as command_line
 from tpch import answers
 from tpch import run as module
@@ -48,9 +49,9 @@ class StandInResult:
         self.session, self.text = session, text
 
     def collect(self, progress: Callable[[int, int], None]) -> pa.Table:
-        progress(0, 1)
+        progress(Progress(0, 1, 0, 0, 0.0))
         table = answers.run_in_duckdb(self.session.connection, self.text)
-        progress(1, 1)
+        progress(Progress(1, 1, 0, 0, 0.1))
         return self.session.distort(self.text, table)
 
 
@@ -147,7 +148,7 @@ def test_totals_count_only_what_ran_in_both() -> None:
 def test_plain_progress_is_a_line_per_query() -> None:
     stream = io.StringIO()
     with module._display(2, stream) as display:
-        display.start("Q1")(1, 2)
+        display.start("Q1")(Progress(1, 2, 0, 0, 0.0))
         display.finish(Outcome("Q1", [0.5], [], 4))
         display.finish(Outcome("Q2", [], [], None, "failed: x"))
     assert stream.getvalue() == "[1/2] Q1: 0.500 s, 4 rows, correct\n[2/2] Q2: - s, failed: x\n"
@@ -160,7 +161,7 @@ def test_progress_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
     with module._display(1, Terminal()) as display:
         assert isinstance(display, module._RichDisplay)
-        display.start("Q1")(1, 2)
+        display.start("Q1")(Progress(1, 2, 0, 0, 0.0))
         display.finish(Outcome("Q1", [], [], None, "wrong: [bold]not markup"))
     assert "Q1: wrong: [bold]not markup" in capsys.readouterr().err
 
