@@ -48,7 +48,7 @@ class StandInResult:
     def __init__(self, session: StandInSession, text: str):
         self.session, self.text = session, text
 
-    def collect(self, progress: Callable[[int, int], None]) -> pa.Table:
+    def collect(self, progress: Callable[[Progress], None]) -> pa.Table:
         progress(Progress(0, 1, 0, 0, 0.0))
         table = answers.run_in_duckdb(self.session.connection, self.text)
         progress(Progress(1, 1, 0, 0, 0.1))
@@ -61,9 +61,9 @@ class Recorder:
         self.finished: list[str] = []
         self.tasks: list[tuple[int, int]] = []
 
-    def start(self, name: str) -> Callable[[int, int], None]:
+    def start(self, name: str) -> Callable[[Progress], None]:
         self.started.append(name)
-        return lambda done, total: self.tasks.append((done, total))
+        return lambda progress: self.tasks.append((progress.tasks_done, progress.tasks))
 
     def finish(self, outcome: Outcome) -> None:
         self.finished.append(outcome.name)
