@@ -128,7 +128,27 @@ class Replicated:
         return "replicated"
 
 
-Partitioning = Single | Spread | Hash | Replicated
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Rows spread by half-open intervals of one integer or temporal key, NULL in partition 0.
+
+    Partition i holds boundaries[i - 1] ≤ key < boundaries[i]; boundaries ascend and are in the form of statistics (days,
+    microseconds). Two range partitionings match only if their boundaries are equal.
+    """
+
+    key: int
+    key_type: DType
+    boundaries: tuple[int, ...]
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        return (self.key,)
+
+    def __str__(self) -> str:
+        return f"range({len(self.boundaries) + 1})"
+
+
+Partitioning = Single | Spread | Hash | Range | Replicated
 
 
 def partition_count(partitioning: Partitioning) -> int:
@@ -137,6 +157,8 @@ def partition_count(partitioning: Partitioning) -> int:
             return count
         case Hash(buckets=buckets):
             return buckets
+        case Range(boundaries=boundaries):
+            return len(boundaries) + 1
         case _:
             return 1
 
@@ -173,11 +195,17 @@ class Pattern(StrEnum):
     GATHER = "gather"
     """The only consumer task reads all partitions in order."""
     HASH = "hash"
-    """Task i reads bucket i of every producer task."""
+    """Task i reads bucket i of every producer task; rows are scattered by a Hash partitioning."""
+    RANGE = "range"
+    """The same, scattered by a Range partitioning."""
     BROADCAST = "broadcast"
     """Every task reads all partitions in order."""
     FORWARD = "forward"
     """Task i reads what producer task i wrote."""
+
+
+SCATTERING = (Pattern.HASH, Pattern.RANGE)
+"""The patterns whose consumer tasks read one bucket each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +236,16 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class ScanRange:
-    """Rows [first_row, first_row + rows) of a split: one or several whole row groups of about `bytes` stored bytes."""
+    """Rows [first_row, first_row + rows) of a split: one or several whole row groups of about `bytes` stored bytes.
+
+    In a scan that is partitioned by ranges of a key, `claim` is the interval [low, high] that its footer claims for the key.
+    """
 
     split: Split
     first_row: int
     rows: int
     bytes: int
+    claim: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +379,7 @@ def _check_neutrality(graph: StageGraph) -> None:
             raise LawBroken("neutrality", f"stage {exchange.consumer} reads other columns from exchange {exchange.id}")
         consumer_tasks = graph.stage(exchange.consumer).tasks
         partitions = partition_count(exchange.dir.partitioning)
-        if exchange.pattern is Pattern.HASH and partitions != consumer_tasks:
+        if exchange.pattern in SCATTERING and partitions != consumer_tasks:
             raise LawBroken("neutrality", f"exchange {exchange.id}: {partitions} buckets for {consumer_tasks} tasks")
         if exchange.pattern is Pattern.GATHER and consumer_tasks != 1:
             raise LawBroken("neutrality", f"exchange {exchange.id} gathers into {consumer_tasks} tasks")

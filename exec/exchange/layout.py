@@ -5,13 +5,13 @@ from __future__ import annotations
 from exec.events import Input
 from exec.exchange.reader import InputFile
 from exec.exchange.writer import Layout
-from planner.dir import Exchange, Hash, Pattern, StageGraph
+from planner.dir import SCATTERING, Exchange, Hash, Range, StageGraph
 
 
 def layout_of(exchange: Exchange) -> Layout:
     """How the consumer of an exchange wants the rows grouped."""
-    if exchange.pattern is Pattern.HASH:
-        assert isinstance(exchange.dir.partitioning, Hash)
+    if exchange.pattern in SCATTERING:
+        assert isinstance(exchange.dir.partitioning, (Hash, Range))
         return exchange.dir.partitioning
     return None
 
@@ -26,7 +26,7 @@ def input_files(graph: StageGraph, read: Input, partition: int) -> tuple[InputFi
     """The files and batches that task `partition` of the consumer reads, in the order of the producer's partitions."""
     exchange = read.exchange
     layout = layouts(graph, exchange.producer).index(layout_of(exchange))
-    bucket = partition if exchange.pattern is Pattern.HASH else 0
+    bucket = partition if exchange.pattern in SCATTERING else 0
     files = []
     for attempt, output, _, _ in read.partitions:
         batches = tuple(

@@ -1,7 +1,7 @@
 """Writing the output of a task: one Arrow IPC file, its record batches grouped by bucket.
 
 A task's rows leave in one or more *layouts*, one per way in which consumers read them: in the order they were made (gather,
-broadcast, forward, and the result), or scattered by a hash partitioning. Which record batch belongs to which layout and
+broadcast, forward, and the result), or scattered by a hash or range partitioning. Which record batch belongs to which layout and
 bucket is the index that travels to the driver with the task's report (`TaskOutput.chunks`); the file needs none.
 
 Scattering sorts row numbers by bucket (a radix sort, since buckets are small integers), gathers once, converts to Arrow once
@@ -21,10 +21,10 @@ import pyarrow as pa
 from exec.attempts import EMPTY_OUTPUT, Chunk, TaskOutput
 from exec.exchange.schema import arrow_schema
 from exec.store.files import OutputFile
-from planner.dir import Dir, Hash
+from planner.dir import Dir, Hash, Range, partition_count
 from planner.errors import error
 
-Layout = Hash | None
+Layout = Hash | Range | None
 """How rows are grouped in a file; None is as they come, all in bucket 0."""
 
 SCATTER_ROWS = 1 << 20
@@ -91,10 +91,15 @@ def _buckets(frame: pl.DataFrame, output: Dir, layout: Layout, schema: pa.Schema
         for batch in _to_arrow(frame, schema).to_batches():
             yield 0, batch
         return
-    from exec.exchange.hashing import bucket_ids
+    if isinstance(layout, Range):
+        from exec.exchange.ranging import partition_ids
 
-    ids = bucket_ids(frame, layout, output.schema, output.encodings)
-    counts = np.bincount(ids, minlength=layout.buckets)
+        ids = partition_ids(frame, layout)
+    else:
+        from exec.exchange.hashing import bucket_ids
+
+        ids = bucket_ids(frame, layout, output.schema, output.encodings)
+    counts = np.bincount(ids, minlength=partition_count(layout))
     table = _to_arrow(frame[np.argsort(ids, kind="stable")].rechunk(), schema)
     whole = table.combine_chunks().to_batches()[0]
     start = 0

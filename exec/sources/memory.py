@@ -19,6 +19,7 @@ from exec.lower.exact import column_encoding
 from exec.lower.expressions import Lowering
 from exec.lower.joins import ROW_MARK, apply_filter, pick
 from exec.sources.arrow_types import logical_type
+from exec.sources.key_ranges import key_interval, restrict
 from planner import dtypes as t
 from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot, Trust, merge_statistics
 from planner.dir import Split
@@ -186,6 +187,8 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
     ranges = node.partitions[partition if len(node.partitions) > 1 else 0]
     claims = dict(node.claims)
     predicate = frozenset() if node.predicate is None else _columns_of(node)
+    if node.range_key is not None:
+        predicate |= {node.range_key.id}
     kept = [(c, name) for c, name in zip(node.output, node.names, strict=True) if c.id in needed | predicate]
     exprs = []
     for column, name in kept:
@@ -208,6 +211,10 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
         lazy = frame.lazy().select(exprs)
     else:
         lazy = pl.LazyFrame(schema={f"c{c.id}": polars_type(c.dtype, column_encoding(c.dtype, c.id, claims)) for c, _ in kept})
+    if node.range_key is not None and ranges:
+        claims_of_key = [part.claim for part in ranges if part.claim is not None]
+        whole = min(low for low, _ in claims_of_key), max(high for _, high in claims_of_key)
+        lazy = restrict(lazy, f"c{node.range_key.id}", whole, key_interval(node, partition))
     if node.predicate is not None:
         lazy = apply_filter(lazy, node.predicate, Lowering(claims))
     names = [f"c{column.id}" for column, _ in kept if column.id in needed]

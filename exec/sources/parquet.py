@@ -21,6 +21,7 @@ from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
 from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
 from exec.sources.identity import verify
+from exec.sources.key_ranges import KeyInterval, key_interval, restrict
 from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Interval, clip, type_interval
 from planner.dir import ScanRange
@@ -44,7 +45,7 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
     """
     ranges = node.partitions[partition if len(node.partitions) > 1 else 0]
     plan = _Scan(node, needed)
-    frames = [plan.frame(part) for part in _joined(ranges)]
+    frames = [plan.frame(part, key_interval(node, partition)) for part in _joined(ranges)]
     if not frames:
         return plan.empty()
     return frames[0] if len(frames) == 1 else pl.concat(frames)
@@ -55,7 +56,8 @@ def _joined(ranges: tuple[ScanRange, ...]) -> list[ScanRange]:
     joined: list[ScanRange] = []
     for part in ranges:
         last = joined[-1] if joined else None
-        if last is not None and last.split == part.split and last.first_row + last.rows == part.first_row:
+        adjacent = last is not None and last.split == part.split and last.first_row + last.rows == part.first_row
+        if last is not None and adjacent and last.claim == part.claim is None:
             joined[-1] = ScanRange(part.split, last.first_row, last.rows + part.rows, last.bytes + part.bytes)
         else:
             joined.append(part)
@@ -64,13 +66,14 @@ def _joined(ranges: tuple[ScanRange, ...]) -> list[ScanRange]:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """The range that the values of a column of a frame must lie in."""
+    """The range that the values of a column of a frame must lie in, as integers of statistics."""
 
     column: str
     field: str
     low: int
     high: int
     claimed: bool
+    never_null: bool = False
 
 
 class _Scan:
@@ -83,9 +86,11 @@ class _Scan:
         self.early = [term for term in terms if _compares_plain_columns(term)]
         self.late = [term for term in terms if term not in self.early]
         names = dict(zip((column.id for column in node.output), node.names, strict=True))
+        self.range_field = names[node.range_key.id] if node.range_key is not None else ""
+        wanted, needed = needed, needed | ({node.range_key.id} if node.range_key is not None else set())
         late_ids = _columns_of(self.late)
         kept = [column for column in node.output if column.id in needed | late_ids]
-        self.result = [f"c{column.id}" for column in kept if column.id in needed]
+        self.result = [f"c{column.id}" for column in kept if column.id in wanted]
         early_ids = _columns_of(self.early)
         self.read = list(dict.fromkeys(names[c.id] for c in node.output if c.id in needed | late_ids | early_ids))
         self.early_low = Lowering(
@@ -117,14 +122,20 @@ class _Scan:
         elif isinstance(column.dtype, DecimalType) and limit is not None:
             self.checks.append(_Check(name, field, limit.low, limit.high, claimed=False))
 
-    def frame(self, part: ScanRange) -> pl.LazyFrame:
+    def frame(self, part: ScanRange, interval: KeyInterval) -> pl.LazyFrame:
+        """The rows of one range whose key lies in `interval`."""
         verify(part.split)
+        key, checks = self.node.range_key, self.checks
+        if key is not None and part.claim is not None:
+            checks = [*checks, _Check(f"c{key.id}", self.range_field, *part.claim, claimed=True, never_null=True)]
         raw = self._rows(part)
         if self.early:
             raw = keep(raw, self.early_low.lower(conjunction(self.early)), len(self.early))
         frame = raw.select(self.decoded) if self.decoded else raw
-        if self.checks:
-            frame = frame.map_batches(_checker(self.checks, part.split.path), streamable=True, validate_output_schema=False)
+        if checks:
+            frame = frame.map_batches(_checker(checks, part.split.path), streamable=True, validate_output_schema=False)
+        if key is not None and part.claim is not None:
+            frame = restrict(frame, f"c{key.id}", part.claim, interval)
         if self.narrowed:
             frame = frame.with_columns(self.narrowed)
         if self.late:
@@ -179,7 +190,9 @@ def _columns_of(terms: list[Expr]) -> frozenset[int]:
 def _checker(checks: list[_Check], path: str):  # type: ignore[no-untyped-def]
     def check(rows: pl.DataFrame) -> pl.DataFrame:
         for item in checks:
-            values = rows.get_column(item.column)
+            values = rows.get_column(item.column).to_physical()
+            if item.never_null and values.null_count():
+                raise failure("STATISTICS_VIOLATED", column=item.field, path=path)
             least, greatest = values.min(), values.max()
             if least is not None and (least < item.low or greatest > item.high):  # type: ignore[operator]
                 if item.claimed:

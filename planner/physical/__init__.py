@@ -5,6 +5,7 @@
     strategies   one file per family of logical operators
     properties   required distributions, offered partitionings, and whether one satisfies the other
     enforce      the only place that inserts exchanges
+    clustering   scans cut by ranges of a key at boundaries that a whole group of scans shares
     cost         what alternatives are compared by
     nodes        the operators
     encodings    the physical form of each column on an edge

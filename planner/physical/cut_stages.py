@@ -12,11 +12,12 @@ from planner.analysis.determinism import DeterminismAnalysis
 from planner.analysis.ordering import ordering_of
 from planner.dir import (
     BATCH,
+    SCATTERING,
     Dir,
     Exchange,
     Hash,
     Partitioning,
-    Pattern,
+    Range,
     Single,
     Spread,
     Stage,
@@ -85,19 +86,21 @@ class _Cutter:
         """How the rows of a stage are spread over its tasks, by its leaves."""
         found: set[Partitioning] = set()
         for source in exchange_sources(body):
-            if source.pattern is Pattern.HASH:
-                partitioning = self.exchanges[source.exchange].dir.partitioning
-                assert isinstance(partitioning, Hash)
-                found.add(partitioning)
+            if source.pattern in SCATTERING:
+                found.add(self.exchanges[source.exchange].dir.partitioning)
         counts = {partition_count(partitioning) for partitioning in found}
-        counts |= {len(scan.partitions) for scan in table_scans(body) if len(scan.partitions) > 1}
+        for scan in table_scans(body):
+            if len(scan.partitions) > 1:
+                counts.add(len(scan.partitions))
+                if scan.range_key is not None:
+                    found.add(Range(scan.range_key.id, scan.range_key.dtype, scan.boundaries))
         if len(counts) > 1:
             raise error("INTERNAL", detail=f"a stage whose inputs have {sorted(counts)} partitions")
         if not counts:
             return Single()
         count = counts.pop()
         known = {column.id for column in body.columns}
-        useful = [p for p in found if isinstance(p, Hash) and known.issuperset(p.keys)]
+        useful = [p for p in found if isinstance(p, (Hash, Range)) and known.issuperset(p.keys)]
         return min(useful, key=lambda p: p.keys) if useful else (Spread(count) if count > 1 else Single())
 
 

@@ -10,6 +10,7 @@ from planner.physical.properties import (
     Distribution,
     HashDistribution,
     Offered,
+    RangeDistribution,
     ReplicatedDistribution,
     SingleDistribution,
     hash_by,
@@ -33,6 +34,8 @@ def enforce(plan: PhysicalPlan, offered: Offered, required: Distribution, bucket
             partitioning = hash_by(columns, buckets)
         case HashDistribution(partitioning):
             pass
+        case RangeDistribution(ranges):
+            return ExchangePlan(plan, Pattern.RANGE, ranges), Offered((ranges,))
         case AnyDistribution():
             raise AssertionError("any offer satisfies AnyDistribution")
     return ExchangePlan(plan, Pattern.HASH, partitioning), Offered((partitioning,))

@@ -8,9 +8,9 @@ inserts exchanges.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from planner.dir import Hash, OrderKey, Partitioning, Replicated, Single, Spread, partition_count
+from planner.dir import Hash, OrderKey, Partitioning, Range, Single, Spread, partition_count
 from planner.schema import Column, Schema
 
 
@@ -43,7 +43,16 @@ class HashDistribution:
     partitioning: Hash
 
 
-Distribution = AnyDistribution | SingleDistribution | ReplicatedDistribution | ClusteredDistribution | HashDistribution
+@dataclass(frozen=True, slots=True)
+class RangeDistribution:
+    """Exactly this range partitioning."""
+
+    partitioning: Range
+
+
+Distribution = (
+    AnyDistribution | SingleDistribution | ReplicatedDistribution | ClusteredDistribution | HashDistribution | RangeDistribution
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +60,15 @@ class Offered:
     """What a plan offers: partitionings that hold at once (the first one says the number of partitions), and an order.
 
     `replicable`: the plan is one partition that any task may compute for itself at next to no cost.
+
+    `clusterings` pairs output columns with columns of scans whose row groups are ranged by them: the plan can be cut into
+    partitions by ranges of such a column without moving a row, at any boundaries (`planner.physical.clustering`).
     """
 
     partitionings: tuple[Partitioning, ...]
     ordering: tuple[OrderKey, ...] = ()
     replicable: bool = False
+    clusterings: tuple[tuple[int, int], ...] = ()
 
     @property
     def count(self) -> int:
@@ -65,15 +78,31 @@ class Offered:
     def hashes(self) -> tuple[Hash, ...]:
         return tuple(partitioning for partitioning in self.partitionings if isinstance(partitioning, Hash))
 
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        return tuple(partitioning for partitioning in self.partitionings if isinstance(partitioning, Range))
+
+    @property
+    def keys(self) -> tuple[tuple[int, ...], ...]:
+        """Of every partitioning by hash or range the keys: rows that are equal in them lie in the same partition."""
+        return tuple(p.keys for p in self.partitionings if isinstance(p, (Hash, Range)))
+
+    def clustering(self, column: int) -> int | None:
+        """The scan's column by which the plan can be cut into ranges of one of its own columns."""
+        return next((source for visible, source in self.clusterings if visible == column), None)
+
     def rename(self, kept: Mapping[int, tuple[int, ...]]) -> Offered:
         """The offer after a projection: `kept` maps the id of each input column to the output columns that equal it."""
         partitionings: list[Partitioning] = []
         for partitioning in self.partitionings:
-            if not isinstance(partitioning, Hash):
+            if not isinstance(partitioning, (Hash, Range)):
                 partitionings.append(partitioning)
             elif all(kept.get(key) for key in partitioning.keys):
                 keys = tuple(kept[key][0] for key in partitioning.keys)
-                partitionings.append(Hash(keys, partitioning.key_types, partitioning.buckets, partitioning.version))
+                if isinstance(partitioning, Range):
+                    partitionings.append(replace(partitioning, key=keys[0]))
+                else:
+                    partitionings.append(replace(partitioning, keys=keys))
         ordering: list[OrderKey] = []
         for order in self.ordering:
             if not kept.get(order.column):
@@ -81,10 +110,11 @@ class Offered:
             ordering.append(OrderKey(kept[order.column][0], order.descending, order.nulls_first))
         if not partitionings:
             partitionings.append(Spread(self.count))
-        return Offered(tuple(partitionings), tuple(ordering), self.replicable)
+        clusterings = tuple((new, source) for old, source in self.clusterings for new in kept.get(old, ())[:1])
+        return Offered(tuple(partitionings), tuple(ordering), self.replicable, clusterings)
 
     def without_order(self) -> Offered:
-        return Offered(self.partitionings, (), self.replicable)
+        return replace(self, ordering=())
 
 
 def satisfies(offered: Offered, required: Distribution) -> bool:
@@ -99,8 +129,8 @@ def satisfies(offered: Offered, required: Distribution) -> bool:
             return single and offered.replicable
         case ClusteredDistribution(columns):
             wanted = {column.id for column in columns}
-            return single or any(wanted.issuperset(partitioning.keys) for partitioning in offered.hashes)
-        case HashDistribution(partitioning):
+            return single or any(wanted.issuperset(keys) for keys in offered.keys)
+        case HashDistribution(partitioning) | RangeDistribution(partitioning):
             return partitioning in offered.partitionings
 
 
@@ -110,4 +140,3 @@ def hash_by(columns: tuple[Column, ...], buckets: int) -> Hash:
 
 
 SINGLE = Offered((Single(),))
-REPLICATED = Replicated()

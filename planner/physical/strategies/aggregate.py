@@ -16,7 +16,7 @@ from planner.logical.nodes import Aggregate, pass_through
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import MERGE_GROUP, move_cost
 from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
-from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution, satisfies
+from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution
 from planner.schema import Column
 from planner.tree import kind_mask, walk
 
@@ -93,7 +93,8 @@ def _plan_phases(
     keys: tuple[Column, ...], calls: tuple[Assign, ...], input: Planned, groups: float, context: PhysicalContext
 ) -> Planned:
     required = ClusteredDistribution(keys) if keys else SingleDistribution()
-    if satisfies(input.offered, required):
+    if not context.needs_exchange(input, required):
+        input = context.enforce(input, required)
         return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), _offered(input, keys), groups)
     partial_rows = min(input.rows, groups * input.offered.count)
     if not _mergeable(calls) or (keys and not _partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.analysis.can_raise import can_raise
-from planner.dir import Hash, Spread
+from planner.dir import Hash, Range, Spread
 from planner.dtypes import BLOB, BOOLEAN, DATE, TIMESTAMP, TIMESTAMPTZ, VARCHAR, DType, is_numeric
 from planner.expr.nodes import (
     Assign,
@@ -28,12 +28,14 @@ from planner.expr.nodes import (
 )
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, pass_through
+from planner.physical.clustering import choose_boundaries
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import BUILD_ROW, broadcast_cost, move_cost
 from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
     HashDistribution,
     Offered,
+    RangeDistribution,
     ReplicatedDistribution,
     SingleDistribution,
     hash_by,
@@ -203,6 +205,9 @@ def _alternatives(
     if kind is JoinKind.INNER and right.offered.count > 1:
         yield _broadcast(right, left, True, context)
     if left_keys:
+        for a, b in _range_partitionings(left, right, left_keys, right_keys, context):
+            cost = price(a, b, a.offered.count) + smaller * BUILD_ROW / min(a.offered.count, workers)
+            yield _Alternative(cost, a, b, _range_partitioned_offer(kind, a, b))
         for wanted_left, wanted_right in _co_partitionings(left, right, left_keys, right_keys, context):
             a = context.enforce(left, HashDistribution(wanted_left))
             b = context.enforce(right, HashDistribution(wanted_right))
@@ -219,6 +224,46 @@ def _broadcast(probe: Planned, build: Planned, swapped: bool, context: PhysicalC
     cost += (probe.rows + build.rows) * PROBE_ROW / shared
     left, right = (replicated, probe) if swapped else (probe, replicated)
     return _Alternative(cost, left, right, probe.offered.without_order())
+
+
+def _range_partitionings(
+    left: Planned, right: Planned, left_keys: tuple[Column, ...], right_keys: tuple[Column, ...], context: PhysicalContext
+) -> Iterator[tuple[Planned, Planned]]:
+    """Both sides cut at the same boundaries of one pair of keys, where at least one side is clustered by it.
+
+    If both are, nothing moves, and the side with fewer row groups says where to cut: the other one has the finer grain. If only
+    one is, the rows of the other side are sent to where its row groups are.
+    """
+    for a, b in zip(left_keys, right_keys, strict=True):
+        sources = left.offered.clustering(a.id), right.offered.clustering(b.id)
+        found = [context.clusterings[source] for source in sources if source is not None]
+        if not found or a.dtype != b.dtype:
+            continue
+        coarsest = min(found, key=lambda clustering: len(clustering.groups))
+        parts = max(side.offered.count for side, source in zip((left, right), sources, strict=True) if source is not None)
+        boundaries = choose_boundaries(coarsest, parts)
+        if not boundaries:
+            continue
+        cut_left = _ranged(left, a, sources[0], boundaries, context)
+        cut_right = _ranged(right, b, sources[1], boundaries, context)
+        if cut_left is not None and cut_right is not None:
+            yield cut_left, cut_right
+
+
+def _ranged(
+    side: Planned, key: Column, source: int | None, boundaries: tuple[int, ...], context: PhysicalContext
+) -> Planned | None:
+    if source is not None:
+        return context.cut_by_range(side, key, boundaries)
+    return context.enforce(side, RangeDistribution(Range(key.id, key.dtype, boundaries)))
+
+
+def _range_partitioned_offer(kind: JoinKind, left: Planned, right: Planned) -> Offered:
+    if kind is JoinKind.FULL:
+        return Offered((Spread(left.offered.count),))
+    both = kind is JoinKind.INNER
+    ranges = left.offered.ranges + (right.offered.ranges if both else ())
+    return Offered(ranges, clusterings=left.offered.clusterings + (right.offered.clusterings if both else ()))
 
 
 def _co_partitionings(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from planner.analysis.intervals import Interval
 from planner.catalog import ColumnStatistics, RowGroup, TableSnapshot
 from planner.dir import ScanRange, Single, Spread
-from planner.dtypes import is_decimal, is_exact
+from planner.dtypes import DATE, TIMESTAMP, is_decimal, is_exact, is_integer
 from planner.expr.nodes import Expr
 from planner.logical.nodes import Scan
+from planner.physical.clustering import find_clustering
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import row_width
 from planner.physical.nodes import TableScan
@@ -36,9 +37,47 @@ def plan_scan(scan: Scan, predicate: Expr | None, rows: float, context: Physical
         _claims(scan, context),
         sum(group.rows for _, groups in kept for group in groups),
     )
-    replicable = len(partitions) == 1 and stored <= REPLICATE_BYTES and plan.row_bound <= REPLICATE_ROWS
-    partitioning = Single() if len(partitions) == 1 else Spread(len(partitions))
-    return Planned(plan, Offered((partitioning,), (), replicable), rows)
+    clusterings = _clusterings(scan, kept, context)
+    if len(partitions) > 1:
+        return Planned(plan, Offered((Spread(len(partitions)),), clusterings=clusterings), rows)
+    replicable = stored <= REPLICATE_BYTES and plan.row_bound <= REPLICATE_ROWS
+    return Planned(plan, Offered((Single(),), (), replicable, clusterings), rows)
+
+
+def _clusterings(scan: Scan, kept: list[tuple[int, list[RowGroup]]], context: PhysicalContext) -> tuple[tuple[int, int], ...]:
+    """The columns by whose ranges the scan can be cut; their clusterings are noted in the context.
+
+    Footers are trusted for this as far as the scan checks them.
+    """
+    if not scan.table.trusted or context.options.single:
+        return ()
+    offered = []
+    for column, position in scan.output:
+        if not (is_integer(column.dtype) or column.dtype in (DATE, TIMESTAMP)):
+            continue
+        clustering = find_clustering(_claimed_groups(scan.table, position, kept))
+        if clustering is not None:
+            context.clusterings[column.id] = clustering
+            offered.append((column.id, column.id))
+    return tuple(offered)
+
+
+def _claimed_groups(table: TableSnapshot, position: int, kept: list[tuple[int, list[RowGroup]]]) -> list[ScanRange]:
+    """The row groups with what they claim of a column; none if one claims nothing.
+
+    NULL keys belong to partition 0 wherever they are stored, so a column that may have some is no candidate.
+    """
+    nullable = table.fields[position].nullable
+    found = []
+    for index, row_groups in kept:
+        split = table.files[index].split
+        for group in row_groups:
+            known = group.columns[position]
+            unknown = not isinstance(known.minimum, int) or not isinstance(known.maximum, int)
+            if unknown or (nullable and known.null_count != 0):
+                return []
+            found.append(ScanRange(split, group.first_row, group.rows, group.bytes, (known.minimum, known.maximum)))
+    return found
 
 
 def _kept_row_groups(scan: Scan, predicate: Expr | None) -> list[tuple[int, list[RowGroup]]]:
