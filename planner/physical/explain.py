@@ -6,7 +6,7 @@ order, determinism of its producer, columns with encodings, and evaluation · re
 
 from __future__ import annotations
 
-from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Stage, StageGraph
+from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, Stage, StageGraph
 from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import (
@@ -21,6 +21,7 @@ from planner.physical.nodes import (
     SortExec,
     TableScan,
     TopNExec,
+    UnionExec,
     ValuesScan,
 )
 from planner.schema import Column
@@ -65,6 +66,8 @@ def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str
     match plan:
         case TableScan():
             text = f"TableScan {plan.table_name} [{names.list(plan.output)}] in {_count(len(plan.partitions), 'part')}"
+            if plan.range_key is not None:
+                text += f" by ranges of {names.name(plan.range_key)}"
             return text if plan.predicate is None else f"{text} where {expression_text(plan.predicate, names)}"
         case ValuesScan():
             if len(plan.rows) > 3:
@@ -85,6 +88,8 @@ def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str
             keys = f" by {names.list(plan.keys)}" if plan.keys else ""
             calls = f": {assigns_text(plan.aggregates, names)}" if plan.aggregates else ""
             return f"Aggregate {plan.mode}{keys}{calls}"
+        case UnionExec():
+            return f"Union [{names.list(plan.schema)}]"
         case SortExec():
             return f"Sort by {sort_text(plan.keys, names)}"
         case TopNExec():
@@ -125,7 +130,7 @@ def _dir_text(producer: Stage, dir: Dir, names: ColumnNames) -> str:
 
 
 def _keys_text(partitioning: Partitioning, columns: tuple[Column, ...], names: ColumnNames) -> str:
-    if not isinstance(partitioning, Hash):
+    if not isinstance(partitioning, (Hash, Range)):
         return ""
     by_id = {column.id: column for column in columns}
     return f" by {names.list(by_id[key] for key in partitioning.keys)}"

@@ -39,6 +39,10 @@ class TableScan(PhysicalPlan):
     partition every task reads it. `claims` are bounds (scaled integers) taken from footers that arithmetic relies on: the scan
     checks them on the rows it delivers and fails with StatisticsViolated. For columns of exact types without a claim nothing
     beyond the type's own range is assumed, and for decimals that range is checked in the same way. Rows keep the file's order.
+
+    With a `range_key`, partition i delivers the rows with boundaries[i - 1] ≤ key < boundaries[i] and no others. Its ranges are
+    the row groups that may hold such rows by their claims, so the scan also checks each range against its own claim: a row
+    outside of it would be delivered by no task.
     """
 
     table_name: str
@@ -50,6 +54,8 @@ class TableScan(PhysicalPlan):
     predicate: Expr | None
     claims: tuple[tuple[int, Interval], ...] = ()
     row_bound: int = 2**62
+    range_key: Column | None = None
+    boundaries: tuple[int, ...] = ()
     number: int = 0
 
     @property
@@ -176,6 +182,19 @@ class AggregateExec(PhysicalPlan):
     @property
     def columns(self) -> Schema:
         return self.keys + tuple(assign.column for assign in self.aggregates)
+
+
+@node
+class UnionExec(PhysicalPlan):
+    """The rows of this task's part of every arm, one arm after the other; column i of `schema` is column i of every arm."""
+
+    arms: tuple[PhysicalPlan, ...]
+    schema: Schema
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.schema
 
 
 @node
