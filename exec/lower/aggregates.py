@@ -57,7 +57,7 @@ class _Aggregation:
     def _add(self, column: Column, call: AggregateCall) -> None:
         name = f"c{column.id}"
         if call.function == "count_star":
-            counted = pl.len() if call.condition is None else self.low.lower(call.condition).sum()
+            counted = pl.len() if call.condition is None else self._argument(self.low.lower_rows(call.condition), name).sum()
             self.aggregates.append(counted.cast(pl.Int64).alias(name))
             return
         if call.function == "avg" and isinstance(call.dtype, DecimalType):
@@ -147,7 +147,7 @@ class _Aggregation:
     ) -> pl.Expr:
         """The argument, in a tier or in canonical form, then transformed; NULL where the FILTER condition is not true."""
         argument = call.arguments[0]
-        condition = None if call.condition is None else self.low.lower(call.condition)
+        condition = None if call.condition is None else self.low.lower_rows(call.condition)
         rows = condition if condition is not None else every_row(argument)
         lowered = self.low.lower(argument, rows) if tier is None else self.low.in_tier(argument, tier, rows)
         if transform is not None:
@@ -157,6 +157,10 @@ class _Aggregation:
         same = tier is None or tier is self.low.encoding(argument)
         if isinstance(argument, ColumnRef) and condition is None and transform is None and same:
             return lowered
+        return self._argument(lowered, name)
+
+    def _argument(self, lowered: pl.Expr, name: str) -> pl.Expr:
+        """A column below the grouping, so that a constant has a value for every row and none where there is no row."""
         self.arguments.append(lowered.alias(f"{name}_a"))
         return pl.col(f"{name}_a")
 
