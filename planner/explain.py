@@ -34,7 +34,20 @@ from planner.expr.nodes import (
 )
 from planner.expr.values import Interval
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    TopN,
+    Union,
+    Values,
+)
 from planner.schema import Column
 from planner.tree import Node, kind_mask, walk
 
@@ -124,6 +137,8 @@ def operator_text(plan: LogicalPlan, names: ColumnNames) -> str:
             keys = f" by {assigns_text(plan.keys, names)}" if plan.keys else ""
             calls = f": {assigns_text(plan.aggregates, names)}" if plan.aggregates else ""
             return f"Aggregate{keys}{calls}"
+        case Union():
+            return f"Union [{names.list(plan.schema)}]"
         case Sort():
             return f"Sort by {sort_text(plan.keys, names)}"
         case TopN():

@@ -22,7 +22,7 @@ from planner.expr.nodes import (
     ScalarSubquery,
 )
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, LogicalPlan, Values
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, LogicalPlan, Union, Values
 from planner.rule import RuleFault
 from planner.tree import Node, kind_mask, walk
 
@@ -109,8 +109,8 @@ def _operator_problem(plan: LogicalPlan) -> str | None:
     columns = plan.columns
     if len(output_ids(plan)) != len(columns):
         return f"{type(plan).__name__} delivers a column twice: {columns}"
-    if len(plan.inputs) == 2 and output_ids(plan.inputs[0]) & output_ids(plan.inputs[1]):
-        return f"both inputs of {type(plan).__name__} deliver the same column"
+    if len(given) < sum(len(output_ids(child)) for child in plan.inputs):
+        return f"two inputs of {type(plan).__name__} deliver the same column"
     # Free columns may come from a dependent join above; the check at the root of the plan sees whether one gives them.
     missing = used_by_operator(plan) - given - free_columns(plan)
     if missing:
@@ -128,6 +128,10 @@ def _operator_problem(plan: LogicalPlan) -> str | None:
         case Aggregate():
             if any(not isinstance(assign.expr, AggregateCall) for assign in plan.aggregates):
                 return "an aggregate is not an AggregateCall"
+        case Union():
+            for arm in plan.arms:
+                if len(arm.columns) != len(columns) or any(not _fits(a.dtype, b.dtype) for a, b in zip(arm.columns, columns)):
+                    return f"an arm of Union gives {arm.columns}"
         case Values():
             if any(len(row) != len(plan.schema) for row in plan.rows):
                 return "a row of Values has another length than its schema"

@@ -38,7 +38,20 @@ from planner.expr.nodes import (
 )
 from planner.expr.values import Interval
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    TopN,
+    Union,
+    Values,
+)
 
 Row = dict[int, Any]
 Tables = Mapping[str, Sequence[Sequence[Any]]]
@@ -71,6 +84,12 @@ class _Interpreter:
                 return self.join(plan, outer)
             case Aggregate():
                 return self.aggregate(plan, outer)
+            case Union():
+                return [
+                    {out.id: row[column.id] for out, column in zip(plan.schema, arm.columns, strict=True)}
+                    for arm in plan.arms
+                    for row in self.rows(arm, outer)
+                ]
             case Sort():
                 return self.sort(self.rows(plan.input, outer), plan.keys, outer)
             case TopN():

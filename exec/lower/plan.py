@@ -38,6 +38,7 @@ from planner.physical.nodes import (
     SortExec,
     TableScan,
     TopNExec,
+    UnionExec,
     ValuesScan,
 )
 from planner.tree import Node, kind_mask, walk
@@ -112,6 +113,8 @@ def _lower_node(
             return lower_join(node, inputs[0], inputs[1], analysis, needed)
         case AggregateExec():
             return lower_aggregate(node, inputs[0], analysis)
+        case UnionExec():
+            return _union(node, inputs, analysis, needed[id(node)])
         case SortExec():
             return _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
         case TopNExec():
@@ -129,6 +132,25 @@ def _project(node: ProjectExec, frame: pl.LazyFrame, low: Lowering, needed: froz
         return frame.select(exprs)
     # Constants alone would make a frame of one row.
     return pick(frame.with_columns(exprs), tuple(assign.column for assign in assigns))
+
+
+def _union(node: UnionExec, frames: list[pl.LazyFrame], analysis: BoundsAnalysis, needed: frozenset[int]) -> pl.LazyFrame:
+    """The needed columns of all arms, in one encoding and under their new names."""
+    bounds = analysis.columns(node)
+    places = [at for at, column in enumerate(node.schema) if column.id in needed]
+    selected = []
+    for arm, frame in zip(node.arms, frames, strict=True):
+        own = analysis.columns(arm)
+        exprs = []
+        for at in places:
+            source, target = arm.columns[at], node.schema[at]
+            value = pl.col(f"c{source.id}")
+            if isinstance(target.dtype, DecimalType):
+                stored = column_encoding(source.dtype, source.id, own)
+                value = convert(value, stored, column_encoding(target.dtype, target.id, bounds))
+            exprs.append(value.alias(f"c{target.id}"))
+        selected.append(frame.select(exprs) if exprs else pick(frame, ()))
+    return pl.concat(selected, how="vertical")
 
 
 def _sort(frame: pl.LazyFrame, keys: tuple[SortKey, ...], low: Lowering) -> pl.LazyFrame:
@@ -182,6 +204,11 @@ def _needed(body: PhysicalPlan) -> dict[int, frozenset[int]]:
         if wanted == known:
             continue
         found[id(node)] = wanted
+        if isinstance(node, UnionExec):
+            for arm in node.arms:
+                positions = zip(node.schema, arm.columns, strict=True)
+                stack.append((arm, frozenset(given.id for column, given in positions if column.id in wanted)))
+            continue
         wanted = _used(node, wanted) if isinstance(node, (ProjectExec, AggregateExec)) else wanted | _used(node, wanted)
         for child in node.inputs:
             stack.append((child, wanted & frozenset(column.id for column in child.columns)))

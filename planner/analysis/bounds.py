@@ -23,6 +23,7 @@ from planner.physical.nodes import (
     ProjectExec,
     TableScan,
     TopNExec,
+    UnionExec,
     ValuesScan,
 )
 
@@ -69,6 +70,8 @@ class BoundsAnalysis:
             return dict(plan.claims if isinstance(plan, TableScan) else plan.bounds)
         if isinstance(plan, ValuesScan):
             return {}
+        if isinstance(plan, UnionExec):
+            return self._union(plan)
         inputs: dict[int, Interval] = {}
         for child in plan.inputs:
             inputs |= self.columns(child)
@@ -80,6 +83,16 @@ class BoundsAnalysis:
             calls = ((assign.column.id, aggregate_interval(assign.expr, inputs, rows)) for assign in plan.aggregates)  # type: ignore[arg-type]
             return keys | _known(calls)
         return inputs
+
+    def _union(self, plan: UnionExec) -> dict[int, Interval]:
+        """The hull of what the arms give; a column that one arm does not bound is bound by its type alone."""
+        found = {}
+        for at, column in enumerate(plan.schema):
+            known = [self.columns(arm).get(arm.columns[at].id) for arm in plan.arms]
+            intervals = [interval for interval in known if interval is not None]
+            if len(intervals) == len(known):
+                found[column.id] = Interval(min(i.low for i in intervals), max(i.high for i in intervals))
+        return found
 
     def _derive_rows(self, plan: PhysicalPlan) -> int:
         if isinstance(plan, (TableScan, ExchangeSource)):
@@ -95,6 +108,8 @@ class BoundsAnalysis:
             return TASK_LIMIT if plan.mode is AggregateMode.PARTIAL else 1
         if isinstance(plan, ExchangePlan):
             return self.rows(plan.input)
+        if isinstance(plan, UnionExec):
+            return sum(self.rows(arm) for arm in plan.arms)
         if isinstance(plan, JoinExec):
             left, right = self.rows(plan.left), self.rows(plan.right)
             if plan.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE):

@@ -16,7 +16,7 @@ from planner.catalog import ColumnStatistics, TableSnapshot, Trust
 from planner.dtypes import BOOLEAN, VARCHAR, DType, is_float
 from planner.expr.nodes import Assign, ColumnRef, Compare, CompareOp, Expr, Literal, conjuncts
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Values
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Union, Values
 
 UNKNOWN_TEXT_VALUES = 25
 """Assumed number of different texts in a column of a larger table."""
@@ -94,6 +94,8 @@ class CardinalityAnalysis:
                 return self._aggregate(plan)
             case Join() | DependentJoin():
                 return self._join(plan)
+            case Union():
+                return self._union(plan)
             case Limit() | TopN():
                 below = self.estimate(plan.input)
                 rows = below.rows if plan.limit is None else min(below.rows, float(plan.limit))
@@ -126,6 +128,16 @@ class CardinalityAnalysis:
             base = known or ColumnEstimate(ndv, rows)
             columns[key.column.id] = replace(base, ndv=base.ndv if only else ndv, rows=base.ndv if only else rows)
         return Estimate(rows, columns)
+
+    def _union(self, plan: Union) -> Estimate:
+        arms = [self.estimate(arm) for arm in plan.arms]
+        columns = {}
+        for at, column in enumerate(plan.schema):
+            known = [estimate.columns.get(arm.columns[at].id) for arm, estimate in zip(plan.arms, arms, strict=True)]
+            described = [one for one in known if one is not None]
+            if len(described) == len(arms):
+                columns[column.id] = ColumnEstimate(max(c.ndv for c in described), sum(c.rows for c in described))
+        return Estimate(sum(estimate.rows for estimate in arms), columns)
 
     def _join(self, plan: Join | DependentJoin) -> Estimate:
         left, right = self.estimate(plan.left), self.estimate(plan.right)

@@ -21,6 +21,7 @@ from planner.physical.nodes import (
     ProjectExec,
     SortExec,
     TopNExec,
+    UnionExec,
 )
 from planner.tree import Node, kind_mask, walk
 
@@ -67,6 +68,12 @@ class DeterminismAnalysis:
                 level = min(level, Determinism.SET)
                 floats = (c for c, call in calls if is_float(call.dtype) and call.function not in ("min", "max"))
                 unstable = unstable | frozenset(floats)
+            case UnionExec():
+                unstable = frozenset(
+                    column.id
+                    for at, column in enumerate(plan.schema)
+                    if any(arm.columns[at].id in unstable for arm in plan.arms)
+                )
             case SortExec():
                 deciding = ()
             case TopNExec() | LimitExec():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from planner.analysis.per_node import per_node
 from planner.expr.nodes import And, Assign, ColumnRef, Or
-from planner.logical.nodes import DependentJoin, Join, LogicalPlan, Scan, Values
+from planner.logical.nodes import DependentJoin, Join, LogicalPlan, Scan, Union, Values
 from planner.schema import Column
 from planner.tree import Node, kind_mask, walk
 
 _PLANS = kind_mask(LogicalPlan)
 _REFS = kind_mask(ColumnRef)
-_PRODUCERS = kind_mask(Assign, Scan, Values, Join, DependentJoin)
+_PRODUCERS = kind_mask(Assign, Scan, Values, Union, Join, DependentJoin)
 
 
 @per_node
@@ -38,7 +38,7 @@ def produced_columns(node: Node) -> list[Column]:
             produced.append(found.column)
         elif isinstance(found, Scan):
             produced.extend(column for column, _ in found.output)
-        elif isinstance(found, Values):
+        elif isinstance(found, (Values, Union)):
             produced.extend(found.schema)
         elif isinstance(found, (Join, DependentJoin)) and found.mark is not None:
             produced.append(found.mark)

@@ -5,12 +5,15 @@ Of a table only the schema counts (a column declared without NULLs stores no way
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from planner.analysis.per_node import bottom_up
 from planner.expr.fingerprint import Fingerprints
 from planner.expr.functions import AGGREGATES, FUNCTIONS
 from planner.expr.nodes import (
     AggregateCall,
     And,
+    Assign,
     Call,
     Case,
     Cast,
@@ -24,11 +27,22 @@ from planner.expr.nodes import (
     Literal,
     Not,
     Or,
-    conjuncts,
 )
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
-from planner.tree import kind_mask
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    TopN,
+    Union,
+    Values,
+)
 
 Columns = frozenset[int]
 
@@ -36,7 +50,6 @@ _EMPTY: Columns = frozenset()
 _NULL_SAFE = (CompareOp.DISTINCT, CompareOp.NOT_DISTINCT)
 _DEEP = 60
 """Below this depth of nesting nothing is derived any more, so that recursion stays bounded."""
-_STRICT = kind_mask(ColumnRef)
 
 
 @bottom_up
@@ -55,33 +68,36 @@ def non_null_columns(plan: LogicalPlan) -> Columns:
         case Project():
             known = non_null_columns(plan.input)
             found = {assign.column.id for assign in plan.assigns if never_null(assign.expr, known)}
-            return frozenset(found | _kept_by_filter(plan) if len(found) < len(plan.assigns) else found)
+            return frozenset(found | _kept_by_filter(plan.input, plan.assigns) if len(found) < len(plan.assigns) else found)
         case Join() | DependentJoin():
             return _join_columns(plan)
         case Aggregate():
             known = non_null_columns(plan.input)
             groups = [key.column.id for key in plan.keys if never_null(key.expr, known)]
+            groups += _kept_by_filter(plan.input, plan.keys) if len(groups) < len(plan.keys) else ()
             for assign in plan.aggregates:
                 if isinstance(assign.expr, AggregateCall) and _aggregate_never_null(assign.expr, bool(plan.keys), known):
                     groups.append(assign.column.id)
             return frozenset(groups)
+        case Union():
+            known_by_arm = [non_null_columns(arm) for arm in plan.arms]
+            return frozenset(
+                column.id
+                for at, column in enumerate(plan.schema)
+                if all(arm.columns[at].id in known for arm, known in zip(plan.arms, known_by_arm, strict=True))
+            )
         case Sort() | Limit() | TopN():
             return non_null_columns(plan.input)
     return _EMPTY
 
 
-def _kept_by_filter(project: Project) -> set[int]:
-    """Computed columns whose very expression the filter below compares: where it is NULL, the row is gone."""
-    if not isinstance(project.input, Filter):
+def _kept_by_filter(input: LogicalPlan, assigns: Sequence[Assign]) -> set[int]:
+    """Computed columns whose very expression the filter below needs not to be NULL: where it is, the row is gone."""
+    if not isinstance(input, Filter):
         return set()
     fingerprints = Fingerprints()
-    compared: set[int] = set()
-    for term in conjuncts(project.input.predicate):
-        if isinstance(term, Compare) and term.op not in _NULL_SAFE:
-            compared |= {fingerprints.of(term.left), fingerprints.of(term.right)}
-        elif isinstance(term, Not) and isinstance(term.operand, IsNull):
-            compared.add(fingerprints.of(term.operand.operand))
-    return {assign.column.id for assign in project.assigns if fingerprints.of(assign.expr) in compared} if compared else set()
+    rejected = _null_rejected(input.predicate, lambda expr: frozenset((fingerprints.of(expr),)), 0)
+    return {assign.column.id for assign in assigns if fingerprints.of(assign.expr) in rejected}
 
 
 def _join_columns(join: Join | DependentJoin) -> Columns:
@@ -143,38 +159,55 @@ def never_null(expr: Expr, known: Columns, depth: int = 0) -> bool:
 
 def strict_columns(expr: Expr, depth: int = 0) -> Columns:
     """Columns of which each one alone makes the expression NULL when it is NULL."""
-    if depth > _DEEP or not expr.kinds & _STRICT:
-        return _EMPTY
-    depth += 1
-    match expr:
-        case ColumnRef():
-            return frozenset({expr.column.id})
-        case Cast() | Not():
-            return strict_columns(expr.operand, depth)
-        case Call() if FUNCTIONS[expr.function].strict:
-            return _EMPTY.union(*(strict_columns(argument, depth) for argument in expr.arguments))
-        case Compare() if expr.op not in _NULL_SAFE:
-            return strict_columns(expr.left, depth) | strict_columns(expr.right, depth)
-        case InList():
-            return strict_columns(expr.needle, depth)
-    return _EMPTY
+    return _strict(expr, _column_id, depth)
 
 
 def null_rejected_columns(predicate: Expr, depth: int = 0) -> Columns:
     """Columns of which each one alone keeps the predicate from being true when it is NULL."""
+    return _null_rejected(predicate, _column_id, depth)
+
+
+_Number = Callable[[Expr], frozenset[int]]
+"""What stands for a part of an expression in a set of such parts; nothing for a part that is not of interest."""
+
+
+def _column_id(expr: Expr) -> frozenset[int]:
+    return frozenset((expr.column.id,)) if isinstance(expr, ColumnRef) else _EMPTY
+
+
+def _strict(expr: Expr, number: _Number, depth: int) -> frozenset[int]:
+    """The parts of an expression, itself included, of which each one alone makes it NULL when it is NULL."""
+    if depth > _DEEP:
+        return _EMPTY
+    depth += 1
+    parts: tuple[Expr, ...] = ()
+    match expr:
+        case Cast() | Not():
+            parts = (expr.operand,)
+        case Call() if FUNCTIONS[expr.function].strict:
+            parts = expr.arguments
+        case Compare() if expr.op not in _NULL_SAFE:
+            parts = (expr.left, expr.right)
+        case InList():
+            parts = (expr.needle,)
+    return number(expr).union(*(_strict(part, number, depth) for part in parts))
+
+
+def _null_rejected(predicate: Expr, number: _Number, depth: int) -> frozenset[int]:
+    """The parts of a predicate of which each one alone keeps it from being true when it is NULL."""
     if depth > _DEEP:
         return _EMPTY
     depth += 1
     match predicate:
         case And():
-            return _EMPTY.union(*(null_rejected_columns(term, depth) for term in predicate.terms))
+            return _EMPTY.union(*(_null_rejected(term, number, depth) for term in predicate.terms))
         case Or():
-            found = null_rejected_columns(predicate.terms[0], depth)
+            found = _null_rejected(predicate.terms[0], number, depth)
             for term in predicate.terms[1:]:
                 if not found:
                     return _EMPTY
-                found &= null_rejected_columns(term, depth)
+                found &= _null_rejected(term, number, depth)
             return found
         case Not(operand=IsNull(operand=operand)):
-            return strict_columns(operand, depth)
-    return strict_columns(predicate, depth)
+            return _strict(operand, number, depth)
+    return _strict(predicate, number, depth)

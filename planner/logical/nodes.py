@@ -131,6 +131,21 @@ class Aggregate(LogicalPlan):
 
 
 @node
+class Union(LogicalPlan):
+    """The rows of all arms, one after the other (UNION ALL). Column i of `schema` is column i of every arm, in one type.
+
+    The other set operations are written with it: UNION is groups over it, INTERSECT and EXCEPT are null-safe semi and anti joins.
+    """
+
+    arms: tuple[LogicalPlan, ...]
+    schema: Schema
+
+    @property
+    def columns(self) -> Schema:
+        return self.schema
+
+
+@node
 class Sort(LogicalPlan):
     """The input's rows ordered by the keys; stable where the input has an order."""
 

@@ -6,13 +6,13 @@ from typing import TypeVar, cast
 
 from planner.analysis.free_columns import produced_columns
 from planner.expr.nodes import Assign, ColumnRef
-from planner.logical.nodes import DependentJoin, Join, LogicalPlan, Scan, Values
+from planner.logical.nodes import DependentJoin, Join, LogicalPlan, Scan, Union, Values
 from planner.schema import Column, ColumnAllocator
 from planner.tree import Node, kind_mask, rewrite
 
 P = TypeVar("P", bound=LogicalPlan)
 
-_HOLDERS = kind_mask(Assign, ColumnRef, Scan, Values, Join, DependentJoin)
+_HOLDERS = kind_mask(Assign, ColumnRef, Scan, Values, Union, Join, DependentJoin)
 
 
 def fresh_copy(plan: P, allocator: ColumnAllocator) -> tuple[P, dict[int, Column]]:
@@ -31,7 +31,7 @@ def fresh_copy(plan: P, allocator: ColumnAllocator) -> tuple[P, dict[int, Column
                 return node.replace(column=fresh[node.column.id])
             case Scan():
                 return node.replace(output=tuple((fresh[column.id], position) for column, position in node.output))
-            case Values():
+            case Values() | Union():
                 return node.replace(schema=tuple(fresh[column.id] for column in node.schema))
             case Join() | DependentJoin() if node.mark is not None:
                 return node.replace(mark=fresh[node.mark.id])

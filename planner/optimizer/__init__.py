@@ -19,6 +19,7 @@ from planner.optimizer.fold_with_evaluator import fold_with_evaluator
 from planner.optimizer.merge_filters import merge_filters
 from planner.optimizer.merge_limits import merge_limits
 from planner.optimizer.merge_projects import merge_projects
+from planner.optimizer.merge_unions import merge_unions
 from planner.optimizer.order_joins import order_joins
 from planner.optimizer.propagate_empty_relation import propagate_empty_relation
 from planner.optimizer.prune_columns import prune_columns
@@ -27,7 +28,9 @@ from planner.optimizer.push_filter_through_aggregate import push_filter_through_
 from planner.optimizer.push_filter_through_join import push_filter_through_join
 from planner.optimizer.push_filter_through_project import push_filter_through_project
 from planner.optimizer.push_filter_through_sort import push_filter_through_sort
+from planner.optimizer.push_filter_through_union import push_filter_through_union
 from planner.optimizer.push_limit_through_project import push_limit_through_project
+from planner.optimizer.push_limit_through_union import push_limit_through_union
 from planner.optimizer.push_semi_join_through_join import push_semi_join_through_join
 from planner.optimizer.push_semi_join_through_project import push_semi_join_through_project
 from planner.optimizer.reduce_aggregate_input import reduce_aggregate_input
@@ -59,13 +62,16 @@ BATCHES: tuple[Batch, ...] = (
         push_filter_through_join,
         push_filter_through_aggregate,
         push_filter_through_sort,
+        push_filter_through_union,
         push_condition_into_inputs,
         push_semi_join_through_project,
         propagate_empty_relation,
         merge_projects,
+        merge_unions,
         remove_trivial_project,
         merge_limits,
         push_limit_through_project,
+        push_limit_through_union,
         combine_sort_limit,
         remove_unseen_sort,
     ),

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from planner.expr.nodes import FALSE, Assign, Literal
 from planner.expr.predicates import is_never_true
+from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, Values, pass_through
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, Union, Values, pass_through
 from planner.rule import OptimizerContext, rule
 
 
-@rule(Filter, Project, Join, Aggregate, Sort, Limit, TopN)
+@rule(Filter, Project, Join, Aggregate, Union, Sort, Limit, TopN)
 def propagate_empty_relation(plan: LogicalPlan, context: OptimizerContext) -> LogicalPlan | None:
     """What is provably without rows is a constant without rows.
 
         Filter FALSE       Values (no rows)
           x            ⇒
 
-    An aggregate without keys keeps its one row, and a left join its left rows.
+    An aggregate without keys keeps its one row, a left join its left rows, and a union its other arms.
     """
     match plan:
         case Filter() if is_never_true(plan.predicate):
@@ -29,7 +30,20 @@ def propagate_empty_relation(plan: LogicalPlan, context: OptimizerContext) -> Lo
             return _nothing(plan) if plan.keys and _is_empty(plan.input) else None
         case Join():
             return _empty_join(plan)
+        case Union():
+            return _without_empty_arms(plan)
     return None
+
+
+def _without_empty_arms(union: Union) -> LogicalPlan | None:
+    arms = tuple(arm for arm in union.arms if not _is_empty(arm))
+    if len(arms) == len(union.arms):
+        return None
+    if len(arms) > 1:
+        return union.replace(arms=arms)
+    if not arms:
+        return _nothing(union)
+    return Project(arms[0], tuple(Assign(c, reference(given)) for c, given in zip(union.schema, arms[0].columns, strict=True)))
 
 
 def _empty_join(join: Join) -> LogicalPlan | None:

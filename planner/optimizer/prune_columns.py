@@ -10,7 +10,20 @@ from planner.dtypes import BLOB, INTEGER_BITS, VARCHAR, DType
 from planner.expr.nodes import Assign
 from planner.expr.predicates import is_trivial
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values, pass_through
+from planner.logical.nodes import (
+    Aggregate,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    TopN,
+    Union,
+    Values,
+    pass_through,
+)
 from planner.rule import OptimizerContext, rule
 
 Needed = frozenset[int]
@@ -70,6 +83,9 @@ def _inputs(visit: _Visit) -> list[tuple[LogicalPlan, Needed]]:
             wanted = needed | free_columns(plan.condition) if unneeded is None else needed
             sides = [(side, wanted & output_ids(side)) for side in (plan.left, plan.right)]
             return [side for side in sides if side[0] is not unneeded]
+        case Union():
+            places = _kept_places(plan, needed)
+            return [(arm, frozenset(arm.columns[at].id for at in places)) for arm in plan.arms]
     inner = plan.inputs[0]
     return [(inner, (needed | used_by_operator(plan)) & output_ids(inner))]
 
@@ -117,9 +133,28 @@ def _rebuilt(visit: _Visit, inputs: list[LogicalPlan], needs: list[Needed]) -> L
                 return inputs[0]
             left, right = (_narrowed(side, need) for side, need in zip(inputs, needs, strict=True))
             return plan.replace(left=left, right=right)
+        case Union():
+            return _rebuilt_union(plan, needed, inputs)
         case Sort() | TopN() | Limit():
             return plan.replace(input=_narrowed(inputs[0], needs[0]))
     return plan.replace(input=inputs[0])
+
+
+def _kept_places(plan: Union, needed: Needed) -> list[int]:
+    return [at for at, column in enumerate(plan.schema) if column.id in needed] or [0]
+
+
+def _rebuilt_union(plan: Union, needed: Needed, inputs: list[LogicalPlan]) -> LogicalPlan:
+    """Arms that give exactly the kept columns, in their order."""
+    places = _kept_places(plan, needed)
+    arms = []
+    for before, after in zip(plan.arms, inputs, strict=True):
+        wanted = tuple(before.columns[at] for at in places)
+        arms.append(after if after.columns == wanted else Project(after, pass_through(wanted)))
+    schema = plan.schema if len(places) == len(plan.schema) else tuple(plan.schema[at] for at in places)
+    if schema is plan.schema and all(a is b for a, b in zip(arms, plan.arms, strict=True)):
+        return plan
+    return Union(tuple(arms), schema)
 
 
 def _narrowed(plan: LogicalPlan, needed: Needed) -> LogicalPlan:

@@ -6,7 +6,7 @@ from planner.analysis.can_raise import can_raise
 from planner.analysis.cardinality import CardinalityAnalysis
 from planner.errors import error
 from planner.expr.nodes import AggregateCall, Call, Cast, ColumnRef, Expr, conjunction, conjuncts
-from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Values
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Union, Values
 from planner.physical.context import PhysicalContext, PhysicalOptions, Planned
 from planner.physical.nodes import FilterExec, PhysicalPlan, ProjectExec, ValuesScan
 from planner.physical.properties import SINGLE
@@ -14,6 +14,7 @@ from planner.physical.strategies.aggregate import plan_aggregate
 from planner.physical.strategies.join import plan_join
 from planner.physical.strategies.scan import plan_scan
 from planner.physical.strategies.sort_and_limit import plan_limit, plan_sort, plan_top_n
+from planner.physical.strategies.union import plan_union
 from planner.schema import ColumnAllocator
 from planner.tree import Node, kind_mask, rewrite, walk
 
@@ -69,6 +70,8 @@ def _plan_one(plan: LogicalPlan, inputs: list[Planned], context: PhysicalContext
             return plan_join(plan, inputs[0], inputs[1], context)
         case Aggregate():
             return plan_aggregate(plan, inputs[0], context)
+        case Union():
+            return plan_union(plan, inputs, context)
         case Sort():
             return plan_sort(plan, inputs[0], context)
         case TopN():

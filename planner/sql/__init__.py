@@ -8,6 +8,7 @@ Map, in the order of the data:
     dispatch        which function binds which syntax node; refusal of everything that has none
     bind_query      SELECT and its clauses, WITH, parentheses          bind_values     VALUES
     bind_from       FROM and joins                                     bind_aggregate  aggregates and grouping
+    bind_set_operations  UNION, INTERSECT, EXCEPT
     bind_operators  columns, constants, operators                      bind_functions  functions, CASE, casts, intervals
     bind_subquery   subqueries as expressions
     arithmetic, coercion, literals, type_names                          the rules of types

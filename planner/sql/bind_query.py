@@ -1,4 +1,4 @@
-"""Queries: SELECT with all its clauses, VALUES, parentheses around queries, and WITH.
+"""Queries: SELECT with all its clauses, VALUES, set operations, parentheses around queries, and WITH.
 
 The plan of a SELECT, from the bottom: FROM, Filter (WHERE), Aggregate and Filter (HAVING), Project to the output columns and
 whatever else ORDER BY needs, Aggregate without functions (DISTINCT), Sort, Limit, and a last Project if columns were added.
@@ -17,6 +17,7 @@ from planner.expr.nodes import Assign, ColumnRef, Expr, Literal, SortKey, conjun
 from planner.logical.nodes import Aggregate, Filter, Limit, LogicalPlan, Project, Sort, pass_through
 from planner.sql.bind_aggregate import Grouping, aggregate_in
 from planner.sql.bind_from import bind_from, star_columns
+from planner.sql.bind_set_operations import bind_set_operation
 from planner.sql.bind_values import bind_values
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
@@ -42,6 +43,9 @@ def bind_query(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRela
         refuse_arguments(context, node, ("with_", "expressions", "alias", "joins", "order", "limit", "offset"))
         scope = Scope(parent, _bind_ctes(context, node, parent))
         bound = _finish(context, scope, bind_values(context, scope, node), node)
+    elif isinstance(node, exp.SetOperation):
+        scope = Scope(parent, _bind_ctes(context, node, parent))
+        bound = _finish(context, scope, bind_set_operation(context, scope, node), node)
     else:
         raise context.unsupported(describe(context, node), node)
     context.depth -= levels

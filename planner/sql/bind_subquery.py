@@ -25,7 +25,7 @@ def _single_column(context: BindContext, scope: Scope, query: exp.Expr) -> Logic
     return plan
 
 
-@handles(exp.Subquery, exp.Select, exp.Values, args=None)
+@handles(exp.Subquery, exp.Select, exp.Values, exp.Union, exp.Intersect, exp.Except, args=None)
 def bind_scalar_subquery(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     plan = _single_column(context, scope, node)
     return ScalarSubquery(plan.columns[0].dtype, plan)

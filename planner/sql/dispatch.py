@@ -68,6 +68,7 @@ def refuse_arguments(context: BindContext, node: exp.Expr, known: Collection[str
 
 _ARGUMENT_NAMES = {
     "cluster": "CLUSTER BY",
+    "by_name": "BY NAME",
     "connect": "CONNECT BY",
     "distribute": "DISTRIBUTE BY",
     "except_": "* EXCLUDE",

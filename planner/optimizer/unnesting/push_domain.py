@@ -24,7 +24,19 @@ from planner.expr.nodes import (
 from planner.expr.predicates import all_of
 from planner.expr.substitute import reference, rename
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, pass_through
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Sort,
+    TopN,
+    Union,
+    pass_through,
+)
 from planner.logical.reallocate import fresh_copy
 from planner.optimizer.unnesting.scalar_aggregate import zero_counts
 from planner.schema import Column, ColumnAllocator
@@ -99,6 +111,8 @@ class _DomainPusher:
                 return self._aggregate(plan)
             case Join():
                 return self._join(plan)
+            case Union():
+                return self._union(plan)
             case Limit() | TopN():
                 return self._limit(plan)
         raise error("INTERNAL", detail=f"{type(plan).__name__} inside of a dependent join")
@@ -155,6 +169,16 @@ class _DomainPusher:
             for id, column in merged.items()
         )
         return _Pushed(Project(joined, pass_through(plan.columns) + either), merged)
+
+    def _union(self, plan: Union) -> _Pushed:
+        """Every arm for every value of the domain."""
+        domain = {id: self._allocator.copy_of(column) for id, column in self.outer.items()}
+        arms = []
+        for arm in plan.arms:
+            pushed = self.push(arm)
+            given = tuple(reference(column) for column in (*arm.columns, *(pushed.columns[id] for id in domain)))
+            arms.append(Project(pushed.plan, tuple(Assign(self._allocator.copy_of(ref.column), ref) for ref in given)))
+        return _Pushed(Union(tuple(arms), (*plan.schema, *domain.values())), domain)
 
     def _limit(self, plan: Limit | TopN) -> _Pushed:
         if plan.limit == 0:

@@ -8,9 +8,8 @@ from planner.errors import NotSupported
 from tests.unit.sql.small_tables import query
 
 CASES = {
-    "UNION": "SELECT i FROM t UNION ALL SELECT 1",
-    "INTERSECT": "SELECT i FROM t INTERSECT SELECT 1",
-    "EXCEPT": "SELECT i FROM t EXCEPT SELECT 1",
+    "INTERSECT ALL": "SELECT i FROM t INTERSECT ALL SELECT 1",
+    "BY NAME": "SELECT i FROM t UNION BY NAME SELECT 1 AS i",
     "a window function (OVER)": "SELECT sum(i) OVER (ORDER BY b) FROM t",
     "QUALIFY": "SELECT i FROM t QUALIFY row_number() OVER () = 1",
     "WINDOW": "SELECT i FROM t WINDOW w AS (ORDER BY i)",
