@@ -1,13 +1,16 @@
-"""The Arrow and Polars schema of what crosses an exchange: columns `c<id>` in their encodings."""
+"""The Arrow schema of what crosses an exchange: columns `c<id>` in their encodings.
+
+Rows without columns travel as their row mark, as they do inside of a task.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
 import pyarrow as pa
 
-from exec.lower.column_types import arrow_type, polars_type
+from exec.lower.column_types import arrow_type
+from exec.lower.joins import ROW_MARK
 from planner.dir import Dir
 from planner.physical.encodings import Encoding
 from planner.schema import Schema
@@ -20,10 +23,5 @@ def arrow_schema(dir: Dir) -> pa.Schema:
 
 def arrow_columns(columns: Schema, encodings: Sequence[Encoding]) -> pa.Schema:
     pairs = zip(columns, encodings, strict=True)
-    return pa.schema([pa.field(f"c{column.id}", arrow_type(column.dtype, encoding)) for column, encoding in pairs])
-
-
-def polars_schema(columns: Schema, encodings: Sequence[Encoding]) -> pl.Schema:
-    """The schema of the frame that a body reads from an exchange."""
-    pairs = zip(columns, encodings, strict=True)
-    return pl.Schema({f"c{column.id}": polars_type(column.dtype, encoding) for column, encoding in pairs})
+    fields = [pa.field(f"c{column.id}", arrow_type(column.dtype, encoding)) for column, encoding in pairs]
+    return pa.schema(fields or [pa.field(ROW_MARK, pa.bool_())])

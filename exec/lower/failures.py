@@ -32,7 +32,8 @@ def translate(exception: BaseException) -> QEngineError:
         again = type(exception).__new__(type(exception))
         QEngineError.__init__(again, exception.message, code=exception.code, position=exception.position)
         return again
-    text = str(exception).split("\n\nThis error occurred")[0].strip()
+    # What Polars adds below, such as its plan, says nothing about the reason.
+    text = re.split(r"\n\n(?:This error occurred|Resolved plan until failure)", str(exception))[0].strip()
     if isinstance(exception, MemoryError) or "memory allocation" in text or "capacity overflow" in text:
         return error("OUT_OF_MEMORY", detail=_line(text) or "an allocation failed")
     if isinstance(exception, OSError) and not isinstance(exception, pl.exceptions.PolarsError):

@@ -127,8 +127,8 @@ class _Join:
             case JoinKind.MARK:
                 assert node.mark is not None
                 mark = f"c{node.mark.id}"
-                found = right.select(right_on).unique().with_columns(pl.lit(True).alias(mark))
-                joined = left.join(found, left_on=left_on, right_on=right_on, how="left")
+                found = right.select(list(dict.fromkeys(right_on))).unique().with_columns(pl.lit(True).alias(mark))
+                joined = left.join(found, left_on=left_on, right_on=right_on, how="left", coalesce=False)
                 return joined.with_columns(pl.col(mark).fill_null(False))
             case JoinKind.SINGLE:
                 return self._single(left, right, left_on, right_on)
@@ -151,7 +151,9 @@ class _Join:
     def _single(self, left: pl.LazyFrame, right: pl.LazyFrame, left_on: list[str], right_on: list[str]) -> pl.LazyFrame:
         """A left join with one row per key; a key that has more is an error as soon as a left row meets it."""
         others = [f"c{column.id}" for column in self.right_columns if f"c{column.id}" not in right_on]
-        groups = right.group_by(right_on).agg([pl.col(name).first() for name in others] + [pl.len().alias(_COUNT)])
+        groups = right.group_by(list(dict.fromkeys(right_on))).agg(
+            [pl.col(name).first() for name in others] + [pl.len().alias(_COUNT)]
+        )
         joined = left.join(groups, left_on=left_on, right_on=right_on, how="left", coalesce=False)
 
         def check(rows: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +169,9 @@ class _Join:
         left_on, right_on = [], []
         extra_left: list[pl.Expr] = []
         extra_right: list[pl.Expr] = []
-        for index, (a, b) in enumerate(zip(self.node.left_keys, self.node.right_keys, strict=True)):
+        # Polars refuses to join on the same pair of columns twice.
+        pairs = {(a.id, b.id): (a, b) for a, b in zip(self.node.left_keys, self.node.right_keys, strict=True)}
+        for index, (a, b) in enumerate(pairs.values()):
             first, second = self._encoding(a, self.left_bounds), self._encoding(b, self.right_bounds)
             common = wider(first, second)
             left_on.append(_key(a, first, common, f"_l{index}", extra_left))

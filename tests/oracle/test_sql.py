@@ -142,6 +142,10 @@ SAME = [
     "SELECT a.id, c.label FROM t a JOIN t b ON a.id = b.id + 1 LEFT JOIN s c ON b.g = c.g WHERE c.label IS NULL OR a.id < 9",
     "SELECT s.g, sum(t.price) FROM s LEFT JOIN t USING (g) GROUP BY s.g",
     "SELECT t.id FROM t JOIN empty ON t.id = empty.id",
+    "SELECT t.id, s.label FROM t JOIN s ON t.g = s.g AND s.g = t.g",
+    "SELECT t.id, s.label FROM t LEFT JOIN s ON t.g = s.g AND s.g = t.g AND t.g = s.g",
+    "SELECT t.id, s.label FROM t FULL JOIN s ON t.g = s.g AND s.g = t.g",
+    "SELECT t.id, s.label FROM t LEFT JOIN s ON t.g = s.g AND t.id = s.g",
     "SELECT t.id, empty.g FROM t LEFT JOIN empty ON t.id = empty.id",
     # subqueries
     "SELECT id FROM t WHERE g IN (SELECT g FROM s WHERE bound > 0)",
@@ -156,6 +160,9 @@ SAME = [
     "SELECT id, (SELECT max(label) FROM s WHERE s.g = t.g AND s.bound < t.price) FROM t",
     "SELECT id FROM t WHERE g = 1 OR EXISTS (SELECT 1 FROM s WHERE s.g = t.g)",
     "SELECT id, g IN (SELECT g FROM s) FROM t",
+    "SELECT id, g IN (SELECT s.g FROM s WHERE s.g = t.g) FROM t",
+    "SELECT id, g IN (SELECT s.g FROM s WHERE s.g = k) FROM (SELECT id, g, abs(g) AS k FROM t) a",
+    "SELECT id, (SELECT label FROM s WHERE s.g = a.g AND s.g = k) FROM (SELECT id, g, abs(g) AS k FROM t WHERE g <> 1) a",
     "SELECT s.g FROM s WHERE 5 < (SELECT count(*) FROM t WHERE t.g = s.g AND t.id > (SELECT min(u.id) FROM t u WHERE u.g = s.g))",
     "SELECT id FROM t WHERE price > 2 * (SELECT sum(bound) FROM s WHERE s.g <> t.g)",
     # common table expressions and derived tables

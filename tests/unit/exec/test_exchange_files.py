@@ -14,6 +14,7 @@ from exec.exchange.hashing import bucket_ids
 from exec.exchange.layout import input_files, layouts
 from exec.exchange.reader import InputFile, InputLost, read_exchange
 from exec.exchange.writer import write_output
+from exec.lower.joins import ROW_MARK
 from planner.dir import Determinism, Dir, Exchange, Hash, Pattern, Single, Stage, StageGraph
 from planner.dtypes import BIGINT, DATE, NULL, TIMESTAMP, VARCHAR, decimal
 from planner.errors import InternalError
@@ -52,6 +53,15 @@ def test_rows_keep_their_order(tmp_path: Path) -> None:
     output = write_output(iter([frame(10), frame(0), frame(10, 10)]), dir, [None], [tmp_path / "q1"], "out")
     assert (output.rows, [chunk.rows for chunk in output.chunks]) == (20, [10, 10])
     assert read(output, dir).equals(frame(20))
+
+
+def test_rows_without_columns_are_counted(tmp_path: Path) -> None:
+    dir = output_dir()
+    rows = pl.DataFrame({ROW_MARK: [False] * 3})
+    output = write_output(iter([rows, rows]), dir, [None], [tmp_path / "q1"], "out")
+    found = read(output, dir)
+    assert (output.rows, found.height, found.columns) == (6, 6, [ROW_MARK])
+    assert read(write_output(iter([]), dir, [None], [tmp_path / "q1"], "none"), dir).height == 0
 
 
 def test_no_rows_are_no_file(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_casts_and_decimal_arithmetic():
         (pl.exceptions.ComputeError("parquet: File out of specification: bad page"), "FILE_INVALID"),
         (pl.exceptions.PanicException("thrift: unexpected end"), "FILE_INVALID"),
         (pl.exceptions.PanicException("index out of bounds"), "INTERNAL"),
+        (pl.exceptions.InvalidOperationError("no such join\n\nResolved plan until failure:\n\nParquet SCAN [/x]"), "INTERNAL"),
         (ZeroDivisionError("division by zero"), "INTERNAL"),
         (error("CANCELLED"), "CANCELLED"),
     ],
