@@ -161,8 +161,8 @@ _COMPARISONS: dict[type[exp.Expr], CompareOp] = {
 }
 
 
-@handles(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, args="this expression")
-def bind_comparison(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
+@handles(exp.NullSafeEQ, exp.NullSafeNEQ, args="this expression")
+def bind_null_safe_comparison(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     left, right = node.this, node.args["expression"]
     op = _COMPARISONS[type(node)]
     return compare(context, op, bind_expression(context, scope, left), bind_expression(context, scope, right), left, right)
