@@ -25,7 +25,7 @@ class PhysicalOptions:
     workers: int = 2
     single: bool = False
     task_bytes: int = 64 << 20
-    least_task_bytes: int = 4 << 20
+    least_task_bytes: int = 1 << 20
     tasks_per_worker: int = 4
     buckets: int = 0
 

@@ -11,6 +11,8 @@ from planner.schema import Schema
 
 BUILD_ROW = 60.0
 """Insert one row into a join's hash table."""
+PROBE_ROW = 50.0
+"""Look one row up in it."""
 MOVE_ROW = 25.0
 """Hash, scatter, write, map and read one row, apart from its bytes."""
 MOVE_BYTE = 0.6
@@ -38,9 +40,3 @@ def row_width(columns: Schema) -> int:
 def move_cost(rows: float, columns: Schema) -> float:
     """Exchange `rows` rows once."""
     return STAGE + rows * (MOVE_ROW + MOVE_BYTE * row_width(columns))
-
-
-def broadcast_cost(rows: float, columns: Schema, tasks: int, replicable: bool) -> float:
-    """Hand all rows to each of `tasks` tasks, which each build their own hash table."""
-    moved = 0.0 if replicable else move_cost(rows, columns)
-    return moved + rows * tasks * BUILD_ROW

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from planner.analysis.nullability import never_null, non_null_columns
 from planner.dtypes import BIGINT, DOUBLE, DType, decimal, is_decimal, is_exact, is_float, scale_of
 from planner.expr.equality import same_expression
 from planner.expr.functions import AGGREGATES
@@ -29,9 +30,13 @@ class _States:
     """The aggregate calls that kernels compute, each one once."""
 
     context: PhysicalContext
+    never_null: frozenset[int]
+    """The columns of the input that are never NULL."""
     assigns: list[Assign] = field(default_factory=list)
 
     def column(self, call: AggregateCall, name: str) -> ColumnRef:
+        if call.function == "count" and not call.distinct and never_null(call.arguments[0], self.never_null):
+            call = call.replace(function="count_star", arguments=())
         for assign in self.assigns:
             if same_expression(assign.expr, call):
                 return ColumnRef(call.dtype, assign.column)
@@ -42,7 +47,7 @@ class _States:
 
 def plan_aggregate(aggregate: Aggregate, input: Planned, context: PhysicalContext) -> Planned:
     input, keys = _project_keys(aggregate, input, context)
-    states = _States(context)
+    states = _States(context, non_null_columns(aggregate.input))
     results = [Assign(assign.column, _result(assign, states)) for assign in aggregate.aggregates]
     groups = context.estimate(aggregate)
     planned = _plan_phases(tuple(keys), tuple(states.assigns), input, groups, context)

@@ -30,8 +30,8 @@ from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, pass_through
 from planner.physical.clustering import choose_boundaries
 from planner.physical.context import PhysicalContext, Planned
-from planner.physical.cost import BUILD_ROW, broadcast_cost, move_cost
-from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
+from planner.physical.cost import BUILD_ROW, PROBE_ROW, move_cost
+from planner.physical.nodes import ExchangePlan, JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
     HashDistribution,
     Offered,
@@ -39,13 +39,9 @@ from planner.physical.properties import (
     ReplicatedDistribution,
     SingleDistribution,
     hash_by,
-    satisfies,
 )
 from planner.schema import Column
 from planner.tree import kind_mask, walk
-
-PROBE_ROW = 50.0
-"""Nanoseconds of one core to probe one row; what a join in too few tasks cannot share."""
 
 _REFS = kind_mask(ColumnRef)
 
@@ -182,48 +178,44 @@ def _alternatives(
     right_keys: tuple[Column, ...],
     context: PhysicalContext,
 ) -> Iterator[_Alternative]:
-    workers = context.options.workers
-    smaller = min(left.rows, right.rows)
-
-    def price(a: Planned, b: Planned, tasks: int) -> float:
-        """Moving both inputs where needed, and the probing that is not shared by all workers."""
-        cost = 0.0
-        for before, after in ((left, a), (right, b)):
-            if after.plan is not before.plan:
-                cost += move_cost(before.rows, before.columns)
-        return cost + (left.rows + right.rows) * PROBE_ROW / min(max(tasks, 1), workers)
-
     single_left, single_right = (context.enforce(side, SingleDistribution()) for side in (left, right))
-    yield _Alternative(
-        price(single_left, single_right, 1) + smaller * BUILD_ROW,
-        single_left,
-        single_right,
-        Offered(single_left.offered.partitionings),
-    )
+    yield _alternative(left, right, single_left, single_right, Offered(single_left.offered.partitionings), 1, context)
     if kind is not JoinKind.FULL and left.offered.count > 1:
-        yield _broadcast(left, right, False, context)
+        replicated = context.enforce(right, ReplicatedDistribution())
+        yield _alternative(left, right, left, replicated, left.offered.without_order(), left.offered.count, context)
     if kind is JoinKind.INNER and right.offered.count > 1:
-        yield _broadcast(right, left, True, context)
+        replicated = context.enforce(left, ReplicatedDistribution())
+        yield _alternative(left, right, replicated, right, right.offered.without_order(), right.offered.count, context)
     if left_keys:
         for a, b in _range_partitionings(left, right, left_keys, right_keys, context):
-            cost = price(a, b, a.offered.count) + smaller * BUILD_ROW / min(a.offered.count, workers)
-            yield _Alternative(cost, a, b, _range_partitioned_offer(kind, a, b))
+            yield _alternative(left, right, a, b, _range_partitioned_offer(kind, a, b), a.offered.count, context)
         for wanted_left, wanted_right in _co_partitionings(left, right, left_keys, right_keys, context):
             a = context.enforce(left, HashDistribution(wanted_left))
             b = context.enforce(right, HashDistribution(wanted_right))
-            cost = price(a, b, wanted_left.buckets) + smaller * BUILD_ROW / min(wanted_left.buckets, workers)
-            yield _Alternative(cost, a, b, _co_partitioned_offer(kind, a, b, wanted_left.buckets))
+            offered = _co_partitioned_offer(kind, a, b, wanted_left.buckets)
+            yield _alternative(left, right, a, b, offered, wanted_left.buckets, context)
 
 
-def _broadcast(probe: Planned, build: Planned, swapped: bool, context: PhysicalContext) -> _Alternative:
-    replicated = context.enforce(build, ReplicatedDistribution())
-    replicable = satisfies(build.offered, ReplicatedDistribution())
-    tasks = probe.offered.count
-    shared = min(tasks, context.options.workers)
-    cost = broadcast_cost(build.rows, build.columns, tasks, replicable) / (shared if replicable else 1)
-    cost += (probe.rows + build.rows) * PROBE_ROW / shared
-    left, right = (replicated, probe) if swapped else (probe, replicated)
-    return _Alternative(cost, left, right, probe.offered.without_order())
+def _alternative(
+    left: Planned, right: Planned, a: Planned, b: Planned, offered: Offered, tasks: int, context: PhysicalContext
+) -> _Alternative:
+    """The join of `left` and `right` as they would be enforced to `a` and `b`, with its price.
+
+    A side that every task reads whole is hashed by every task; otherwise the smaller side is hashed once. What runs in fewer
+    tasks than there are workers takes as much longer.
+    """
+    moved = sum(
+        move_cost(before.rows, before.columns)
+        for before, after in ((left, a), (right, b))
+        if after.plan is not before.plan and isinstance(after.plan, ExchangePlan)
+    )
+    built = min(left.rows, right.rows)
+    for side in (a, b):
+        if tasks > 1 and side.offered.count == 1:
+            built = side.rows * tasks
+    work = built * BUILD_ROW + (left.rows + right.rows) * PROBE_ROW
+    workers = context.options.workers
+    return _Alternative(moved + work * workers / min(tasks, workers), a, b, offered)
 
 
 def _range_partitionings(
