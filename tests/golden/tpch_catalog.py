@@ -1,6 +1,7 @@
 """The committed snapshot of the TPC-H tables at scale factor 1: `tpch_sf1.json`, schema and footer statistics without data.
 
-One line per column: name, type, whether it is nullable, minimum, maximum (physical integers), NULLs.
+One line per column: name, type, whether it is nullable, minimum, maximum (physical integers), NULLs. Row groups are ranged by the
+column of `clustered_by`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ def _table(name: str, table: dict[str, Any]) -> TableSnapshot:
     columns = tuple(ColumnStatistics(low, high, nulls) for *_, low, high, nulls in table["columns"])
     count = table["row_groups"]
     starts = [table["rows"] * part // count for part in range(count + 1)]
-    groups = tuple(RowGroup(first, end - first, table["bytes"] // count, columns) for first, end in pairwise(starts))
+    key = [field.name for field in fields].index(table["clustered_by"])
+    groups = tuple(
+        RowGroup(first, end - first, table["bytes"] // count, _in_group(columns, key, part, count))
+        for part, (first, end) in enumerate(pairwise(starts))
+    )
     file = TableFile(Split(f"{name}.parquet", table["bytes"]), table["rows"], groups)
     return TableSnapshot(name, "parquet", fields, (file,), columns)
+
+
+def _in_group(columns: tuple[ColumnStatistics, ...], key: int, part: int, count: int) -> tuple[ColumnStatistics, ...]:
+    """Statistics of one of `count` row groups: those of the table, and an even share of the values of the key."""
+    low, high = columns[key].minimum, columns[key].maximum
+    bounds = [low + (high + 1 - low) * index // count for index in (part, part + 1)]
+    return (*columns[:key], ColumnStatistics(bounds[0], bounds[1] - 1, 0), *columns[key + 1 :])

@@ -180,6 +180,8 @@ def _alternatives(
 ) -> Iterator[_Alternative]:
     single_left, single_right = (context.enforce(side, SingleDistribution()) for side in (left, right))
     yield _alternative(left, right, single_left, single_right, Offered(single_left.offered.partitionings), 1, context)
+    if context.options.single:
+        return
     if kind is not JoinKind.FULL and left.offered.count > 1:
         replicated = context.enforce(right, ReplicatedDistribution())
         yield _alternative(left, right, left, replicated, left.offered.without_order(), left.offered.count, context)
