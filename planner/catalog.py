@@ -72,7 +72,7 @@ class TableSnapshot:
 
     `format` is "parquet" or "memory". `reader` tells exec how to read it ("polars", or "pyarrow" for files that Polars
     refuses). `columns` holds statistics over all files. `trusted` is False once a file was caught lying: then its claimed
-    bounds are not used for arithmetic any more. `in_memory`: every file was opened before, or lies in memory.
+    bounds are not used for arithmetic any more. `source` are the paths, patterns and folders that the user gave for its files.
     """
 
     name: str
@@ -82,6 +82,7 @@ class TableSnapshot:
     columns: tuple[ColumnStatistics, ...]
     reader: str = "polars"
     trusted: bool = True
+    source: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:

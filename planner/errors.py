@@ -153,6 +153,7 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
     "FILE_SCHEMA_MISMATCH": (DataError, "{path!r} has other columns than {first!r}: {detail}"),
     "FILE_TYPE_UNSUPPORTED": (DataError, "column {column!r} of {path!r} has the type {type}, which is not supported"),
     "FILE_CHANGED": (FileChanged, "{path!r} changed while it was being queried"),
+    "FILE_COLUMNS_CHANGED": (DataError, "table {table!r} has no column {column!r} of the type that the query was written for"),
     "STATISTICS_VIOLATED": (StatisticsViolated, "column {column!r} of {path!r} has values outside of its footer's claim"),
     "OUT_OF_MEMORY": (ResourceError, "the query ran out of memory: {detail}"),
     "DISK_FULL": (ResourceError, "there is no space left in {path!r}"),

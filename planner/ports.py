@@ -7,13 +7,14 @@ from typing import Any, Protocol
 
 from planner.catalog import TableSnapshot
 from planner.expr.nodes import Expr
+from planner.logical.view import View
 
 
 class Catalog(Protocol):
     """Names to tables."""
 
-    def table(self, name: str) -> TableSnapshot | None:
-        """The snapshot of a registered table, or of the file or glob that `name` spells; None if there is none.
+    def table(self, name: str) -> TableSnapshot | View | None:
+        """A registered view, or the snapshot of a registered table or of the file or glob that `name` spells; None without any.
 
         Raises DataError if the name spells files that cannot be read.
         """

@@ -8,7 +8,9 @@
 This package is the public API and the only one that users import:
 
     session     Session: names, settings, and the way to an engine
-    dataframe   DataFrame: a lazy result; collect, show, explain
+    dataframe   DataFrame: a lazy result; filter, join, group_by, ..., collect, show, explain
+    column      Column: expressions with Python's operators; col, lit, when, outer
+    functions   aggregate and scalar functions of Columns
     errors      every error, with its stable code
     cli         the `qengine` command
     display     results as text, CSV, JSON and Markdown
@@ -27,13 +29,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qengine import errors
+    from qengine import errors, functions
+    from qengine.column import Column, col, lit, outer, when
     from qengine.dataframe import DataFrame
     from qengine.session import Session
 
 __version__ = "0.1.0"
 
-__all__ = ["DataFrame", "Session", "__version__", "errors"]
+__all__ = ["Column", "DataFrame", "Session", "__version__", "col", "errors", "functions", "lit", "outer", "when"]
 
 
 def _check_siblings() -> None:
@@ -55,11 +58,13 @@ def __getattr__(name: str) -> Any:
     """Load the public names on first use, so that `import qengine` stays cheap."""
     import importlib
 
-    if name == "errors":
-        return importlib.import_module("qengine.errors")
-    modules = {"DataFrame": "qengine.dataframe", "Session": "qengine.session"}
+    if name in ("errors", "functions"):
+        return importlib.import_module(f"qengine.{name}")
+    modules = {"DataFrame": "dataframe", "Session": "session"} | dict.fromkeys(
+        ("Column", "col", "lit", "outer", "when"), "column"
+    )
     if name in modules:
-        return getattr(importlib.import_module(modules[name]), name)
+        return getattr(importlib.import_module(f"qengine.{modules[name]}"), name)
     raise AttributeError(f"module 'qengine' has no attribute {name!r}")
 
 

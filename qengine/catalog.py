@@ -1,4 +1,4 @@
-"""Names to table snapshots.
+"""Names to table snapshots and views.
 
 A file is opened in a worker, for a broken one can crash or hang whoever opens it, and its footer is read once: the snapshot
 is kept and stays valid as long as every file has the size, time and inode that it had.
@@ -17,6 +17,8 @@ from exec.engine import Engine
 from exec.sources.describe import expand
 from planner.catalog import TableSnapshot
 from planner.errors import error
+from planner.logical.nodes import LogicalPlan
+from planner.logical.view import View, with_tables
 
 Paths = tuple[str, ...]
 
@@ -27,7 +29,7 @@ class SessionCatalog:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.RLock()
-        self._tables: dict[str, tuple[str, TableSnapshot | Paths]] = {}
+        self._tables: dict[str, tuple[str, TableSnapshot | Paths | View]] = {}
         self._snapshots: dict[Paths, TableSnapshot] = {}
         self._untrusted: set[str] = set()
 
@@ -35,11 +37,14 @@ class SessionCatalog:
         with self._lock:
             return [name for name, _ in self._tables.values()]
 
-    def table(self, name: str) -> TableSnapshot | None:
+    def table(self, name: str) -> TableSnapshot | View | None:
         with self._lock:
             found = self._tables.get(name.casefold())
         if found is not None:
             source = found[1]
+            if isinstance(source, View):
+                plan, tables = self.refreshed(source.plan, source.tables)
+                return View(plan, source.names, tables)
             return self.describe(source, found[0]) if isinstance(source, tuple) else source
         if _spells_file(name):
             return self.describe((name,), name)
@@ -53,6 +58,10 @@ class SessionCatalog:
         with self._lock:
             self._tables[name.casefold()] = (name, snapshot)
 
+    def register_view(self, name: str, view: View) -> None:
+        with self._lock:
+            self._tables[name.casefold()] = (name, view)
+
     def describe(self, paths: Paths, name: str) -> TableSnapshot:
         """The snapshot of files, patterns or folders. Raises DataError if there are none or one cannot be read."""
         files = tuple(expand(paths))
@@ -64,7 +73,17 @@ class SessionCatalog:
             assert isinstance(known, TableSnapshot)
             with self._lock:
                 self._snapshots[files] = known
-        return replace(known, name=name, trusted=not untrusted)
+        return replace(known, name=name, trusted=not untrusted, source=paths)
+
+    def refreshed(self, plan: LogicalPlan, tables: tuple[TableSnapshot, ...]) -> tuple[LogicalPlan, tuple[TableSnapshot, ...]]:
+        """A plan over its tables as they are now, and these; the same objects if nothing changed.
+
+        Raises FILE_COLUMNS_CHANGED if a table lacks a column now that the plan reads, and what `describe` raises.
+        """
+        if all(self.is_current(table) for table in tables):
+            return plan, tables
+        renewed = {id(table): self.describe(table.source, table.name) for table in tables if table.source}
+        return with_tables(plan, renewed), tuple(renewed.get(id(table), table) for table in tables)
 
     def is_current(self, snapshot: TableSnapshot) -> bool:
         """Whether a snapshot still describes its files as they are now and as far as they are trusted."""

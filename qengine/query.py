@@ -10,9 +10,8 @@ from exec.engine import Engine
 from exec.progress import ProgressCallback
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.nullability import non_null_columns
-from planner.catalog import TableSnapshot
 from planner.dir import StageGraph
-from planner.logical.nodes import LogicalPlan, Scan
+from planner.logical.nodes import LogicalPlan
 from planner.optimizer import optimize
 from planner.physical.context import PhysicalOptions
 from planner.physical.cut_stages import cut_stages
@@ -20,7 +19,7 @@ from planner.physical.inline import may_run_inline
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
 from planner.rule import OptimizerContext
-from planner.schema import ColumnAllocator, Field
+from planner.schema import Field
 from planner.sql import BoundQuery
 
 if TYPE_CHECKING:
@@ -33,14 +32,6 @@ class Settings:
 
     inline: str = "auto"
     disabled_rules: frozenset[str] = frozenset()
-
-
-def scan_table(table: TableSnapshot) -> BoundQuery:
-    """All columns of a table, as a query."""
-    allocator = ColumnAllocator()
-    output = tuple((allocator.new(field.name, field.dtype), position) for position, field in enumerate(table.fields))
-    names = tuple(field.name for field in table.fields)
-    return BoundQuery(Scan(table, output), names, (table,), allocator)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,9 @@ from typing import Any
 
 from exec.engine import Engine
 from planner.errors import error
+from planner.logical.view import View
+from planner.sql.bind_frame import FrameBinder
+from planner.sql.bind_from import table_alias
 from qengine.catalog import SessionCatalog, path_tuple
 from qengine.dataframe import DataFrame
 from qengine.engines import attach, detach
@@ -41,6 +44,7 @@ class Session:
             raise error("INVALID_SETTING", name="inline", expected="'auto' or 'off'", given=inline)
         self._engine = engine if engine is not None else attach(workers)
         self._catalog = SessionCatalog(self._engine)
+        self._binder = FrameBinder(self._catalog)
         self._settings = Settings(inline, frozenset(disabled_rules))
         self._lock = threading.Lock()
         self._closed = False
@@ -57,7 +61,28 @@ class Session:
         that cannot be read.
         """
         self._check_open()
-        return DataFrame.from_sql(self, text, dialect)
+        return DataFrame(self, self._binder.sql(text, dialect))
+
+    def table(self, name: str) -> DataFrame:
+        """All columns of a registered table or view, or of a file, by its name.
+
+        Raises BindError (UNKNOWN_TABLE), and DataError if the name is that of a file that cannot be read.
+        """
+        self._check_open()
+        if not isinstance(name, str) or not name:
+            raise error("INVALID_SETTING", name="name", expected="a text that is not empty", given=name)
+        return DataFrame(self, self._binder.table(name))
+
+    def from_arrow(self, table: Any, name: str = "arrow") -> DataFrame:
+        """The rows of an object with the Arrow stream interface (pyarrow, Polars, pandas, ...) as they are now.
+
+        `name` is what plans and column qualifiers call it; it is not registered. The rows are kept until the engine ends.
+        Raises BindError (UNSUPPORTED_VALUE) for other objects and for columns of types that qengine does not have.
+        """
+        self._check_open()
+        from exec.sources.memory import register
+
+        return DataFrame(self, self._binder.snapshot(register(table, name, str(self._engine.folder)), name))
 
     def read_parquet(self, path: str | os.PathLike[str] | list[str] | list[os.PathLike[str]]) -> DataFrame:
         """The rows of a Parquet file, of a pattern or folder of files, or of a list of them, in that order.
@@ -65,25 +90,33 @@ class Session:
         Raises DataError if there is no such file, if one is not Parquet, or if their columns differ.
         """
         self._check_open()
-        return DataFrame.from_files(self, path_tuple(path))
+        paths = path_tuple(path)
+        return DataFrame(self, self._binder.snapshot(self._catalog.describe(paths, paths[0]), table_alias(paths[0])), paths)
 
     def register(self, name: str, table: Any) -> None:
         """Give a table a name for SQL, in place of an earlier one of that name.
 
         `table`: a pyarrow Table, a Polars or pandas DataFrame, any other object with the Arrow stream interface (their rows
-        are taken as they are now), or what `read_parquet` returned (whose files are read by each query).
+        are taken as they are now), or a DataFrame of this session: a view, which every query that uses it computes anew.
         """
         self._check_open()
         if not isinstance(name, str) or not name:
             raise error("INVALID_SETTING", name="name", expected="a text that is not empty", given=name)
         if isinstance(table, DataFrame):
-            if table.source_files is None:
-                raise error("UNSUPPORTED_VALUE", what="the result of a query (collect it first)")
-            self._catalog.register_files(name, table.source_files)
+            self._register_view(name, table)
             return
         from exec.sources.memory import register
 
         self._catalog.register_snapshot(name, register(table, name, str(self._engine.folder)))
+
+    def _register_view(self, name: str, frame: DataFrame) -> None:
+        if frame._session is not self:
+            raise error("UNSUPPORTED_VALUE", what="a DataFrame of another session (collect it first)")
+        if frame.source_files is not None:
+            self._catalog.register_files(name, frame.source_files)
+            return
+        bound = self._binder.bound(frame._frame)
+        self._catalog.register_view(name, View(bound.plan, bound.names, bound.tables))
 
     def close(self) -> None:
         """End the session; its engine ends with the last session that uses it. Closing twice does nothing."""

@@ -16,13 +16,16 @@ from planner import dtypes as t
 from planner.expr.nodes import TRUE, Assign, Call, ColumnRef, CompareOp, Expr, conjunction
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, Project, Scan, Values
+from planner.logical.reallocate import fresh_copy
+from planner.logical.view import View
 from planner.schema import Column
 from planner.sql.bind_operators import compare
 from planner.sql.coercion import to_boolean, unify
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
+from planner.sql.placeholders import FrameSource, content_of
 from planner.sql.positions import position_of
-from planner.sql.scope import BoundRelation, Merged, Relation, Scope, find_column, unknown_column
+from planner.sql.scope import BoundRelation, Merged, Relation, Scope, find_column, shows_column, unknown_column
 
 
 @dataclass(slots=True)
@@ -71,12 +74,8 @@ _BARE_JOINS = frozenset({"mysql", "spark", "databricks", "hive", "sqlite", "clic
 
 def _is_comma(context: BindContext, join: exp.Expr) -> bool:
     """Whether an item follows a comma. sqlglot's tree does not tell that from JOIN without a condition, only the text does."""
-    if any(value for key, value in join.args.items() if key not in ("this", "kind")) or join.args.get("kind") not in (
-        "",
-        None,
-        "CROSS",
-    ):
-        return False
+    if any(value for key, value in join.args.items() if key != "this"):
+        return False  # in dialects whose comma binds as tightly as JOIN does, sqlglot calls it a CROSS JOIN
     item = join.this
     start = item.this.meta.get("start") if isinstance(item, exp.Table) and item.this is not None else None
     if start is None:
@@ -84,7 +83,7 @@ def _is_comma(context: BindContext, join: exp.Expr) -> bool:
         start = position.start if position is not None else 0
     if not _AFTER_JOIN.search(context.text[max(0, start - 80) : start]):
         return True
-    if join.args.get("kind") != "CROSS" and context.dialect not in _BARE_JOINS:
+    if context.dialect not in _BARE_JOINS:
         raise context.error("SYNTAX", item, detail="this join needs a condition (ON or USING)")
     return False
 
@@ -119,6 +118,8 @@ def _bind_item(context: BindContext, scope: Scope, node: exp.Expr) -> _Joined:
         joined = _bind_parenthesized(context, scope, node)
     elif isinstance(node, (exp.Subquery, exp.Values)):
         joined = _bind_derived(context, scope, node)
+    elif isinstance(source := content_of(node), FrameSource):
+        joined = _bind_frame(context, scope, source)
     else:
         raise context.unsupported(f"{describe(context, node)} in FROM", node)
     for join in node.args.get("joins") or ():
@@ -143,13 +144,16 @@ def _bind_table(context: BindContext, scope: Scope, node: exp.Table) -> _Joined:
         bound = _renamed(context, bind_query(context, inner.this, cte.scope), inner.args.get("alias"))
         return _as_relation(context, bound, alias, name)
     table = context.table(name, node)
+    if isinstance(table, View):
+        copied, _ = fresh_copy(table.plan, context.allocator)
+        return _as_relation(context, BoundRelation(copied, table.names), alias, table_alias(identifier.name))
     output = tuple((context.allocator.new(field.name, field.dtype), at) for at, field in enumerate(table.fields))
     plan = Scan(table, output)
     names = tuple(field.name for field in table.fields)
-    return _as_relation(context, BoundRelation(plan, names), alias, _table_alias(identifier.name))
+    return _as_relation(context, BoundRelation(plan, names), alias, table_alias(identifier.name))
 
 
-def _table_alias(name: str) -> str:
+def table_alias(name: str) -> str:
     """A file is known by its name without folders and ending."""
     if re.search(r"[/\\*]|\.\w+$", name):
         return re.split(r"[/\\]", name)[-1].split(".")[0] or name
@@ -176,6 +180,17 @@ def _bind_derived(context: BindContext, scope: Scope, node: exp.Expr) -> _Joined
     from planner.sql.bind_query import bind_query
 
     return _as_relation(context, bind_query(context, node, _outside(scope)), node.args.get("alias"), "")
+
+
+def _bind_frame(context: BindContext, scope: Scope, source: FrameSource) -> _Joined:
+    """A frame of the DataFrame API. What it uses of surrounding queries must be there."""
+    assert context.frames is not None
+    produced = context.frames.produced
+    frame = context.frames.take(source)
+    for column in frame.outer.values() if not source.main else ():
+        if column.id in produced and not shows_column(scope.parent, column.id):
+            raise unknown_column(context, scope.parent or scope, exp.Placeholder(), column.name)
+    return _Joined(frame.plan, list(frame.relations), dict(frame.merged))
 
 
 def _outside(scope: Scope) -> Scope:

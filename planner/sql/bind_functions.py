@@ -15,7 +15,7 @@ from planner.sql.coercion import cast_to, literal_text, to_boolean, to_text, uni
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, handles, unknown_function
 from planner.sql.literals import convert, interval_of, parse_interval
-from planner.sql.positions import function_name
+from planner.sql.positions import function_name, text_of
 from planner.sql.scope import Scope
 from planner.sql.type_names import bind_type
 
@@ -139,7 +139,8 @@ def _whole_interval(context: BindContext, node: exp.Expr, amount: str, unit: exp
     The tree holds no position then, so the literal is looked up in the query's text. Raises UNSUPPORTED if it may be one of two.
     """
     beginning = re.compile(rf"\s*{re.escape(amount)}\s*{re.escape(unit.name)}", re.IGNORECASE)
-    written = {text for text in re.findall(r"\binterval\s+'([^']*)'", context.text, re.IGNORECASE) if beginning.match(text)}
+    literals = re.findall(r"\binterval\s+'([^']*)'", text_of(context.text, node), re.IGNORECASE)
+    written = {text for text in literals if beginning.match(text)}
     if len(written) > 1:
         raise context.unsupported("several INTERVAL constants that begin alike", node, instead="INTERVAL '1' DAY works")
     return written.pop() if written else f"{amount} {unit.name}"

@@ -49,7 +49,7 @@ def bind(text: str, catalog: Catalog, dialect: str = "duckdb", allocator: Column
         bound = bind_query(context, statement, Scope(None, {}))
     except RecursionError:
         raise error("TOO_DEEP") from None
-    return BoundQuery(bound.plan, bound.names, tuple(context.tables.values()), context.allocator)
+    return BoundQuery(bound.plan, bound.names, context.snapshots(), context.allocator)
 
 
 def _not_a_query(text: str) -> QEngineError:

@@ -9,11 +9,13 @@ from sqlglot import exp
 from planner.catalog import TableSnapshot
 from planner.errors import QEngineError, error, nearest
 from planner.expr.nodes import AggregateCall, ColumnRef
+from planner.logical.view import View
 from planner.ports import Catalog
 from planner.schema import ColumnAllocator
 from planner.sql.positions import position_of
 
 if TYPE_CHECKING:
+    from planner.sql.frame import FrameUses
     from planner.sql.scope import Scope
 
 MAX_DEPTH = 150
@@ -32,7 +34,7 @@ class BindContext:
     """
 
     __slots__ = (
-        "aggregates", "allocator", "catalog", "depth", "dialect", "level", "like_escape", "origins", "references",
+        "aggregates", "allocator", "catalog", "depth", "dialect", "frames", "level", "like_escape", "origins", "references",
         "tables", "text",
     )  # fmt: skip
 
@@ -41,7 +43,8 @@ class BindContext:
         self.catalog = catalog
         self.dialect = dialect
         self.allocator = allocator
-        self.tables: dict[str, TableSnapshot] = {}
+        self.tables: dict[str, TableSnapshot | View] = {}
+        self.frames: FrameUses | None = None
         self.origins: dict[int, tuple[ColumnRef, exp.Expr]] = {}
         self.aggregates: dict[int, tuple[AggregateCall, Scope, exp.Expr]] = {}
         self.depth = 0
@@ -69,8 +72,8 @@ class BindContext:
         if self.references > MAX_REFERENCES:
             raise self.unsupported(f"a statement with more than {MAX_REFERENCES} uses of tables, CTEs and aliases", node)
 
-    def table(self, name: str, node: exp.Expr) -> TableSnapshot:
-        """The snapshot of a table; one statement sees one snapshot of each. Raises UNKNOWN_TABLE."""
+    def table(self, name: str, node: exp.Expr) -> TableSnapshot | View:
+        """A view, or the snapshot of a table; one statement sees one snapshot of each. Raises UNKNOWN_TABLE."""
         self.count_reference(node)
         found = self.tables.get(name)
         if found is None:
@@ -83,3 +86,11 @@ class BindContext:
                 raise self.error("UNKNOWN_TABLE", node, name=name, nearest=nearest(name, self.catalog.names()))
             self.tables[name] = found
         return found
+
+    def snapshots(self) -> tuple[TableSnapshot, ...]:
+        """The snapshots of all tables asked for so far, those below views included, each once."""
+        read = {}
+        for found in self.tables.values():
+            for snapshot in (found,) if isinstance(found, TableSnapshot) else found.tables:
+                read[id(snapshot)] = snapshot
+        return tuple(read.values())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from planner.expr.nodes import ColumnRef, Expr
+from planner.explain import literal_text
+from planner.expr.nodes import ColumnRef, Expr, Literal
 from planner.sql.context import BindContext
+from planner.sql.placeholders import FrameColumn, content_of
 from planner.sql.positions import function_name
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -21,7 +23,15 @@ def output_name(context: BindContext, node: exp.Expr, expr: Expr) -> str:
         node = node.this
     if isinstance(node, exp.Column):
         return expr.column.name if isinstance(expr, ColumnRef) and expr.column.name.lower() == node.name.lower() else node.name
+    content = content_of(node)
+    if isinstance(content, FrameColumn):
+        return content.name
     return _write(context, node, 0)[:_MAX_LENGTH]
+
+
+def write_expression(context: BindContext, node: exp.Expr) -> str:
+    """An expression as DuckDB writes it in the name of a column."""
+    return _write(context, node, 0)
 
 
 def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
@@ -37,6 +47,9 @@ def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
         return f"'{quoted}'" if node.args["is_string"] else str(node.this)
     if isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Star)):
         return "count_star()"
+    content = content_of(node)
+    if content is not None:
+        return content.name if isinstance(content, FrameColumn) else _constant(content)
     operator = _OPERATORS.get(type(node))
     if operator is not None:
         left, right = node.this, node.args["expression"]
@@ -81,6 +94,10 @@ def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
         return node.sql(dialect=context.dialect)
     except (ValueError, RecursionError):
         return node.key
+
+
+def _constant(content: object) -> str:
+    return literal_text(content.value) if isinstance(content, Literal) else "?"
 
 
 def _list(context: BindContext, nodes: list[exp.Expr], depth: int) -> str:

@@ -16,20 +16,32 @@ _CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(\s*(?:DISTINCT\s+)?$", re.IGNORECASE)
 
 
 def position_of(text: str, *nodes: exp.Expr) -> Position | None:
-    """The hull of some nodes. Without any mark it is the keyword of the first node if the text has that word once, else None."""
+    """The hull of some nodes. Without any mark it is the keyword of the first node if the text has that word once, else None.
+
+    Nodes of SQL fragments have texts of their own; the first one decides in which text the position is.
+    """
+    if not nodes:
+        return None
+    text = text_of(text, nodes[0])
     start, end = len(text) + 1, -1
     for node in nodes:
-        span = _span(node)
+        span = _span(node) if text and text_of(text, node) == text else None
         if span is not None:
             start, end = min(start, _name_start(text, node, span[0])), max(end, span[1])
     if end < 0 or end > len(text):
-        return _keyword(text, nodes[0]) if nodes else None
+        return _keyword(text, nodes[0])
     return Position(text, start, _close_parentheses(text, start, end))
+
+
+def text_of(text: str, node: exp.Expr) -> str:
+    """The text that a node comes from: `text`, the query's, unless the node is part of an SQL fragment."""
+    return str(node.meta.get("text", text))
 
 
 def _span(node: exp.Expr) -> tuple[int, int] | None:
     current: exp.Expr | None = node
-    while current is not None:
+    text = node.meta.get("text")
+    while current is not None and current.meta.get("text") == text:
         start, end = -1, -1
         for part in current.walk():
             meta = part.meta
@@ -71,12 +83,12 @@ def _name_start(text: str, node: exp.Expr, start: int) -> int:
 
 def function_name(text: str, node: exp.Expr) -> str:
     """The name of a function as the query spells it, else sqlglot's name of it, in lower case."""
-    meta = node.meta
+    meta, text = node.meta, text_of(text, node)
     if "start" in meta and "end" in meta:
         written = text[meta["start"] : meta["end"] + 1]
         if written.isidentifier():
             return written.lower()
-    elif span := _span(node):
+    elif text and (span := _span(node)):
         before = _CALLED.search(text, 0, span[0])
         if before:
             return before.group(1).lower()

@@ -113,6 +113,15 @@ def find_relation(scope: Scope | None, alias: str) -> tuple[Scope, Relation] | N
     return None
 
 
+def shows_column(scope: Scope | None, number: int) -> bool:
+    """Whether a relation of a scope, or of one around it, has the column of an id."""
+    while scope is not None:
+        if any(column.id == number for relation in scope.relations for column in relation.columns):
+            return True
+        scope = scope.parent
+    return False
+
+
 def unknown_column(context: BindContext, scope: Scope, node: exp.Expr, name: str) -> Exception:
     return context.error("UNKNOWN_COLUMN", node, name=name, nearest=nearest(name, _visible_names(scope)))
 
@@ -140,5 +149,10 @@ def _visible_names(scope: Scope) -> Iterable[str]:
 
 
 def _ambiguous(context: BindContext, node: exp.Expr, name: str, aliases: Iterable[str]) -> Exception:
-    candidates = " or ".join(repr(f"{alias}.{name}") for alias in aliases)
-    return context.error("AMBIGUOUS_COLUMN", node, name=name, candidates=candidates)
+    return context.error("AMBIGUOUS_COLUMN", node, name=name, candidates=candidates_text(name, aliases))
+
+
+def candidates_text(name: str, aliases: Iterable[str]) -> str:
+    """The columns that an ambiguous name could mean, by the aliases of their relations."""
+    qualified = [repr(f"{alias}.{name}") if alias else f"an {name!r} of an input without an alias" for alias in aliases]
+    return " or ".join(dict.fromkeys(qualified))

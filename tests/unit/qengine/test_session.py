@@ -108,9 +108,9 @@ def test_what_is_no_table_is_refused(session, thing):
     assert caught.value.code == "UNSUPPORTED_VALUE"
 
 
-def test_the_result_of_a_query_is_not_registered_unread(session):
-    with pytest.raises(QEngineError, match="collect it first"):
-        session.register("view", session.sql("SELECT 1"))
+def test_the_result_of_another_session_is_not_registered_unread(session):
+    with qengine.Session(workers=2) as other, pytest.raises(QEngineError, match="collect it first"):
+        session.register("view", other.sql("SELECT 1"))
 
 
 @pytest.mark.parametrize("spelling", ["glob", "folder", "list", "sql"])
