@@ -63,6 +63,8 @@ class Attachment:
         guards = _guards(node)
 
         def attach(found: Node) -> Node:
+            if id(found) in self._replaced:  # one subquery in two places, as the operand of BETWEEN is
+                return self._replaced[id(found)][1]
             match found:
                 case ScalarSubquery():
                     value = self._scalar(found, self._guard(guards.get(id(found), ())))

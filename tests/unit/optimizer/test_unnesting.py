@@ -6,9 +6,11 @@ import pytest
 
 from planner.errors import QEngineError
 from planner.expr.nodes import Exists, InSubquery, ScalarSubquery
-from planner.logical.nodes import DependentJoin
+from planner.logical.nodes import DependentJoin, Scan
 from planner.optimizer import optimize
-from planner.tree import kind_mask
+from planner.rule import OptimizerContext
+from planner.tree import kind_mask, walk
+from planner.verify import plan_problem
 from tests.plans import SMALL_CATALOG, SMALL_TABLES, bound, outcome, verifying
 
 QUERIES = {
@@ -145,6 +147,24 @@ def test_unnested_query_gives_the_same_rows(name: str) -> None:
     plan, allocator = bound(QUERIES[name], SMALL_CATALOG)
     optimized = optimize(plan, verifying(allocator))
     assert not optimized.kinds & LEFT_OVER
+    for tables in SMALL_TABLES:
+        assert outcome(optimized, tables) == outcome(plan, tables)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k FROM o WHERE (SELECT max(c) FROM i WHERE i.a = o.a) BETWEEN 1 AND 2",
+        "SELECT o.k FROM o, j WHERE (SELECT max(c) FROM i) BETWEEN 1 AND 2",
+        "SELECT k, (SELECT max(c) FROM i) NOT BETWEEN a AND b AS m FROM o",
+        "SELECT k, CASE (SELECT max(c) FROM i WHERE i.a = o.a) WHEN 1 THEN 'a' WHEN 2 THEN s END AS m FROM o",
+    ],
+)
+def test_an_operand_that_is_used_twice_is_joined_once(sql: str) -> None:
+    plan, allocator = bound(sql, SMALL_CATALOG)
+    optimized = optimize(plan, OptimizerContext(allocator=allocator))
+    assert plan_problem(optimized) is None
+    assert sum(isinstance(node, Scan) and node.table.name == "i" for node in walk(optimized, kind_mask(Scan))) == 1
     for tables in SMALL_TABLES:
         assert outcome(optimized, tables) == outcome(plan, tables)
 
