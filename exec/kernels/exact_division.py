@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from exec.kernels.aligned import aligned
 from exec.kernels.failure import failure
 from planner.analysis.intervals import divide_rounding
 from planner.dtypes import DType, value_range
@@ -21,10 +22,10 @@ def divide_decimals(numerator: pl.Series, denominator: pl.Series, exponent: int,
     NULL where an operand is NULL. Raises DIVISION_BY_ZERO, and OVERFLOW for a quotient that `dtype` cannot hold. Operands
     may be single values that stand for a whole column.
     """
-    length = max(numerator.len(), denominator.len()) if min(numerator.len(), denominator.len()) else 0
-    frame = pl.select(
-        n=_stretched(numerator, length).cast(pl.Int128), d=_stretched(denominator, length).cast(pl.Int128)
-    ).with_columns(pl.when(pl.col("n").is_not_null()).then(pl.col("d")))
+    top, bottom = aligned(numerator, denominator)
+    frame = pl.select(n=top.cast(pl.Int128), d=bottom.cast(pl.Int128)).with_columns(
+        pl.when(pl.col("n").is_not_null()).then(pl.col("d"))
+    )
     if (frame["d"] == 0).any():
         raise failure("DIVISION_BY_ZERO")
     factor = 10**exponent
@@ -45,10 +46,6 @@ def divide_decimals(numerator: pl.Series, denominator: pl.Series, exponent: int,
     if least is not None and (least < low or greatest > high):  # type: ignore[operator]
         raise failure("OVERFLOW", dtype=dtype)
     return result.alias(numerator.name)
-
-
-def _stretched(values: pl.Series, length: int) -> pl.Series:
-    return values.new_from_index(0, length) if values.len() == 1 and length != 1 else values
 
 
 def _magnitude(values: pl.Series) -> int:

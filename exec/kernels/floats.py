@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from exec.kernels.aligned import aligned
+
 _CONTEXT = Context(prec=400)
 _NEAR_TIE = 1e-6
 
@@ -18,9 +20,7 @@ def quotient(pair: Sequence[pl.Series]) -> pl.Series:
 
     Polars multiplies by the reciprocal of a constant divisor, which is off by a bit for one value in seven.
     """
-    dividend, divisor = pair
-    if divisor.len() == 1 and dividend.len() > 1:
-        divisor = divisor.new_from_index(0, dividend.len())
+    dividend, divisor = aligned(*pair)
     return dividend / divisor
 
 

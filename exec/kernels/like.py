@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from exec.kernels.aligned import aligned
 from exec.kernels.failure import failure
 
 ANY = "%"
@@ -91,9 +92,10 @@ def _quoted(text: str) -> str:
 
 
 def like_columns(texts: pl.Series, patterns: pl.Series, escape: str) -> pl.Series:
-    """Row by row, for patterns that are not constant."""
+    """Row by row, for patterns that are not known when the query is planned; either operand may be a single value."""
     results: list[bool | None] = []
     compiled: dict[str, re.Pattern[str]] = {}
+    texts, patterns = aligned(texts, patterns)
     for text, pattern in zip(texts, patterns, strict=True):
         if text is None or pattern is None:
             results.append(None)
