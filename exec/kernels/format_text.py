@@ -35,9 +35,17 @@ def format_decimal(scaled: pl.Expr, scale: int, leading_zero: bool) -> pl.Expr:
     return pl.concat_str(sign, whole, pl.lit("."), digits.str.tail(scale))
 
 
+def format_dates(values: pl.Expr) -> pl.Expr:
+    """YYYY-MM-DD with more digits for later years, and (BC) after the years before 1, which have no year 0 among them."""
+    year = values.dt.year()
+    written = pl.when(year > 0).then(year).otherwise(1 - year).cast(pl.String).str.zfill(4)
+    era = pl.when(year > 0).then(pl.lit("")).otherwise(pl.lit(" (BC)"))
+    return written + values.dt.strftime("-%m-%d") + era
+
+
 def format_timestamps(values: pl.Expr) -> pl.Expr:
-    """YYYY-MM-DD HH:MM:SS, and a fraction of a second without trailing zeros where there is one."""
-    return _trimmed(values.dt.strftime("%Y-%m-%d %H:%M:%S"), values.dt.strftime(".%6f"))
+    """The date, HH:MM:SS, and a fraction of a second without trailing zeros where there is one."""
+    return format_dates(values) + pl.lit(" ") + _trimmed(values.dt.strftime("%H:%M:%S"), values.dt.strftime(".%6f"))
 
 
 def format_times(values: pl.Expr) -> pl.Expr:

@@ -113,6 +113,8 @@ def parse_exact(text: str, dtype: t.DType) -> int | None:
     matched = _NUMBER.fullmatch(text)
     if matched is None or not (matched[2] or matched[3]):
         return None
+    if matched[1] == "-" and dtype in t.UNSIGNED_INTEGERS:
+        return 0 if not text.strip("-0") else None  # no other negative number, not even one that would round to zero
     whole, fraction = (matched[2] or "").replace("_", ""), (matched[3] or "").replace("_", "")
     exponent = int(matched[4] or 0)
     digits = (whole + fraction).lstrip("0") or "0"

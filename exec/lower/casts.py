@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from exec.kernels import floats
+from exec.kernels.aligned import aligned
 from exec.kernels.failure import failure
-from exec.kernels.format_text import format_blobs, format_decimal, format_floats, format_times, format_timestamps
+from exec.kernels.format_text import format_blobs, format_dates, format_decimal, format_floats, format_times, format_timestamps
 from exec.kernels.parse_text import parse_text
 from exec.lower.column_types import polars_type
 from exec.lower.exact import constant, convert, divide_half_away, finish, tier_of_magnitude
@@ -72,7 +73,9 @@ def _exact_to_exact(low: Lowering, cast: Cast, guard: Guard) -> pl.Expr:
         value = divide_half_away(value, 10**-digits, tier, interval)
     if cast.lenient and not proven:
         value = pl.when(value.is_between(constant(limit.low, tier), constant(limit.high, tier))).then(value)
-        return convert(value, tier, low.encoding(cast)).cast(low.polars_type(cast))
+        if isinstance(cast.dtype, t.DecimalType):
+            return convert(value, tier, low.encoding(cast))
+        return value.cast(low.polars_type(cast))
     return finish(value, tier, raw, cast.dtype)
 
 
@@ -127,7 +130,7 @@ def _to_float(low: Lowering, cast: Cast, operand: pl.Expr) -> pl.Expr:
 
 
 def _check_real(pair: Sequence[pl.Series]) -> pl.Series:
-    narrow, fits = pair
+    narrow, fits = aligned(*pair)
     if not fits.all():
         raise failure("CAST_FAILED", value="a number that is too large", dtype=t.REAL)
     return narrow
@@ -164,7 +167,7 @@ def _to_text(low: Lowering, cast: Cast, guard: Guard) -> pl.Expr:
     if t.is_integer(source):
         return operand.cast(pl.String)
     if source == t.DATE:
-        return operand.dt.strftime("%Y-%m-%d")
+        return format_dates(operand)
     if source == t.TIMESTAMP:
         return format_timestamps(operand)
     if source == t.TIMESTAMPTZ:

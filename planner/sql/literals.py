@@ -144,6 +144,8 @@ def _from_text(text: str, target: t.DType) -> Any:
         if not _NUMBER.fullmatch(text):
             raise ValueError(text)
         number = Decimal(text.strip())
+        if number.is_signed() and target in t.UNSIGNED_INTEGERS and text.strip("-0 "):
+            raise ValueError(text)  # no other negative number than -0, not even one that would round to zero
         return _to_integer(number, target) if t.is_integer(target) else _to_decimal(number, target)
     if t.is_float(target):
         if "_" in text:
