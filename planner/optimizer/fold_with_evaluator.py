@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from planner.analysis.free_columns import free_columns
 from planner.expr.nodes import AggregateCall, Call, Cast, ColumnRef, Exists, Expr, InSubquery, Literal, ScalarSubquery
 from planner.logical.nodes import LogicalPlan
 from planner.rule import OptimizerContext, rule
-from planner.tree import Node, kind_mask, rewrite, walk
+from planner.tree import Node, kind_mask, rewrite
 
 _COMPUTED = kind_mask(Call, Cast)
 _VARYING = kind_mask(ColumnRef, AggregateCall, ScalarSubquery, Exists, InSubquery)
@@ -24,21 +22,36 @@ def fold_with_evaluator(plan: LogicalPlan, context: OptimizerContext) -> Logical
     """
     if context.evaluator is None:
         return None
-    found = {id(node): cast(Expr, node) for node in walk(plan, _COMPUTED) if not node.kinds & _VARYING}
-    inner = {id(child) for expr in found.values() for child in walk(expr, _COMPUTED) if child is not expr}
-    constants = [expr for key, expr in found.items() if key not in inner]
-    if not constants:
-        return None
-    values = context.evaluator.evaluate(constants)
-    literals = {
-        id(expr): Literal(expr.dtype, value)
-        for expr, value in zip(constants, values, strict=True)
-        if not isinstance(value, BaseException)
-    }
-
-    def fold(node: Node) -> Node | None:
-        return literals.get(id(node))
-
-    result = rewrite(plan, fold, _COMPUTED)
-    assert isinstance(result, LogicalPlan) and free_columns(result) == free_columns(plan)
+    result = plan
+    # A second time only where a constant is shared: it is part of a constant in one place, which is not the same any more once
+    # the part is folded, because that is a constant of its own in another place.
+    while constants := _constants(result):
+        values = context.evaluator.evaluate(constants)
+        literals = {
+            id(expr): Literal(expr.dtype, value)
+            for expr, value in zip(constants, values, strict=True)
+            if not isinstance(value, BaseException)
+        }
+        if not literals:
+            break
+        folded = rewrite(result, lambda node, literals=literals: literals.get(id(node)), _COMPUTED)  # type: ignore[misc]
+        assert isinstance(folded, LogicalPlan) and free_columns(folded) == free_columns(plan)
+        result = folded
     return None if result is plan else result
+
+
+def _constants(plan: LogicalPlan) -> list[Expr]:
+    """The computed expressions without columns, each once, without those that are only parts of such a one."""
+    found: list[Expr] = []
+    seen: set[int] = set()
+    stack: list[Node] = [plan]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen or not node.kinds & _COMPUTED:
+            continue
+        seen.add(id(node))
+        if isinstance(node, (Call, Cast)) and not node.kinds & _VARYING:
+            found.append(node)
+        else:
+            stack.extend(node.children)
+    return found
