@@ -65,7 +65,7 @@ def _integer(context: BindContext, function: str, left: Expr, right: Expr, nodes
         return Call(t.DOUBLE, "divide", (cast_to(context, left, t.DOUBLE, *nodes), cast_to(context, right, t.DOUBLE, *nodes)))
     if left.dtype != right.dtype:
         left, right = unify(context, (left, right), (nodes[0], nodes[-1]), f"operator {_SYMBOLS[function]}")
-    if t.is_decimal(left.dtype):  # UBIGINT with a signed type
+    if t.is_decimal(left.dtype) and function != "integer_divide":  # UBIGINT with a signed type
         return _DECIMAL_RULES[function](context, function, left, right, nodes)
     return Call(left.dtype, function, (left, right))
 
