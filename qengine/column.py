@@ -397,13 +397,11 @@ def _special_call(name: str, nodes: list[exp.Expr]) -> exp.Expr:
     except QEngineError:
         raise _wrong_arguments(name, nodes) from None
     call = statement.expressions[0]
-    for column in list(call.find_all(exp.Column)):
-        if column.name in names:
-            column.replace(nodes[names.index(column.name)])
-    for node in call.walk():
-        if node not in nodes:
-            node.meta.pop("start", None)
-            node.meta.pop("end", None)
+    for node in list(call.walk()):
+        node.meta.pop("start", None)
+        node.meta.pop("end", None)
+        if isinstance(node, exp.Column) and node.name in names:
+            node.replace(nodes[names.index(node.name)])
     return call
 
 

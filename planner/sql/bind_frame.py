@@ -107,8 +107,10 @@ class FrameBinder:
     def aggregate(self, frame: Frame, keys: Sequence[exp.Expr], aggregates: Sequence[exp.Expr]) -> Frame:
         """One row for each combination of the keys, with the keys first. Without keys one row."""
         step = _Step(self)
-        unnamed = [key.this if isinstance(key, exp.Alias) else key for key in keys]
-        group = exp.Group(expressions=unnamed)
+        for key in keys:
+            if key.is_star:
+                raise step.context.unsupported("* as a key of groups", key)
+        group = exp.Group(expressions=[exp.Literal.number(at + 1) for at in range(len(keys))])
         bound = step.query(exp.Select(expressions=[*keys, *aggregates], from_=step.source(frame), group=group))
         return step.frame(bound.plan, relations_of(frame.alias, bound.names, bound.plan.columns))
 
