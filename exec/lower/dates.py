@@ -5,13 +5,17 @@ from __future__ import annotations
 import polars as pl
 
 from exec.kernels import floats
-from exec.lower.expressions import Guard, Lowering
+from exec.lower.exact import checked, constant
+from exec.lower.expressions import Guard, Lowering, guarded
 from planner import dtypes as t
+from planner.analysis import intervals
 from planner.errors import error
 from planner.expr.nodes import Call, Literal
 from planner.expr.values import Interval
+from planner.physical.encodings import Encoding
 
 _MICROSECONDS = pl.Datetime("us")
+_TIMESTAMPS = intervals.Interval(-(2**63), 2**63 - 1)
 
 
 def add_interval(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
@@ -27,7 +31,7 @@ def _shifted(low: Lowering, call: Call, guard: Guard, sign: int) -> pl.Expr:
     moment, span = call.arguments
     if not isinstance(span, Literal) or not isinstance(span.value, Interval | None):
         raise error("UNSUPPORTED", what="an interval that is not a literal")
-    operand = low.lower(moment, guard)
+    operand = guarded(low.lower(moment, guard), guard)
     if span.value is None:
         return pl.lit(None, dtype=low.polars_type(call))
     zoned = moment.dtype == t.TIMESTAMPTZ
@@ -36,7 +40,8 @@ def _shifted(low: Lowering, call: Call, guard: Guard, sign: int) -> pl.Expr:
         shifted = shifted.dt.offset_by(f"{sign * span.value.months}mo")
     micros = sign * (span.value.days * 86_400_000_000 + span.value.microseconds)
     if micros:
-        shifted = (shifted.to_physical() + pl.lit(micros, dtype=pl.Int64)).cast(_MICROSECONDS)
+        wide = shifted.to_physical().cast(pl.Int128) + constant(micros, Encoding.INT128)
+        shifted = checked(wide, _TIMESTAMPS, t.TIMESTAMP, Encoding.INT128).cast(pl.Int64).cast(_MICROSECONDS)
     if call.dtype == t.DATE:
         return shifted.dt.date()
     return shifted.dt.replace_time_zone("UTC") if zoned else shifted

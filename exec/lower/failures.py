@@ -52,6 +52,8 @@ def translate(exception: BaseException) -> QEngineError:
 def _of_value(text: str) -> QEngineError | None:
     if "overflow in decimal" in text or "doesn't fit Decimal" in text:
         return error("OVERFLOW", dtype="DECIMAL(38)")
+    if text.startswith("cannot advance"):
+        return error("OVERFLOW", dtype="TIMESTAMP")
     conversion = _CONVERSION.search(text)
     if conversion is None:
         return None

@@ -46,9 +46,13 @@ class EngineFolder:
             sweep(parent)
         self._locks: list[int] = []
         self.paths = [parent / name for parent in parents]
-        for path in self.paths:
-            path.mkdir(mode=0o700)
-            self._locks.append(_lock(path))
+        try:
+            for path in self.paths:
+                path.mkdir(mode=0o700)
+                self._locks.append(_lock(path))
+        except OSError:
+            self.remove()
+            raise
         self.primary, self.spill = self.paths[0], self.paths[-1]
 
     def remove(self) -> None:

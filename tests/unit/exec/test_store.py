@@ -46,6 +46,13 @@ def test_without_shared_memory_the_disk_serves(shared: Path, minimum: int) -> No
     opened.remove()
 
 
+def test_a_folder_that_cannot_be_made_leaves_nothing_of_the_other(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder.tempfile, "gettempdir", lambda: str(shared.parent / "missing"))
+    with pytest.raises(OSError):
+        EngineFolder(shared, minimum=0)
+    assert list(shared.iterdir()) == []
+
+
 def test_a_dead_engines_folder_is_swept_and_a_live_ones_is_not(shared: Path) -> None:
     script = (
         "import os; from pathlib import Path; from exec.store.folder import EngineFolder; "
