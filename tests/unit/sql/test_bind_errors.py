@@ -86,7 +86,7 @@ CASES = [
     ("MISPLACED_AGGREGATE", "SELECT 1 FROM t WHERE EXISTS (SELECT sum(t.i) FROM u)", "sum(t.i)", "not allowed in WHERE"),
     ("INVALID_ORDINAL", "SELECT i, b FROM t ORDER BY 3", "3", "ORDER BY position 3 is not between 1 and 2"),
     ("INVALID_ORDINAL", "SELECT i FROM t GROUP BY 0", "0", "GROUP BY position 0 is not between 1 and 1"),
-    ("COLUMN_COUNT", "SELECT (SELECT i, b FROM t)", "i, b FROM t", "has 2 columns, 1 are expected"),
+    ("COLUMN_COUNT", "SELECT (SELECT i, b FROM t)", "i, b FROM t", "is 2, not 1"),
     ("COLUMN_COUNT", "SELECT 1 FROM t WHERE i IN (SELECT i, b FROM t)", "i, b FROM t", "is 2, not 1"),
     ("COLUMN_COUNT", "SELECT 1 FROM (SELECT 1) AS q(a, b)", "q(a, b)", "the number of columns of table 'q' is 1, not 2"),
     ("COLUMN_COUNT", "WITH c(a, b) AS (SELECT 1) SELECT * FROM c", "c(a, b)", "table 'c'"),
