@@ -24,6 +24,14 @@ def quotient(pair: Sequence[pl.Series]) -> pl.Series:
     return dividend / divisor
 
 
+def remainder(pair: Sequence[pl.Series]) -> pl.Series:
+    """C's fmod: the sign of the dividend, also of zero, and the dividend itself if only the divisor is infinite."""
+    dividend, divisor = aligned(*pair)
+    with np.errstate(invalid="ignore"):
+        values = np.fmod(dividend.fill_null(0.0).to_numpy(), divisor.fill_null(1.0).to_numpy())
+    return pl.Series(dividend.name, values, dtype=dividend.dtype).set(dividend.is_null() | divisor.is_null(), None)
+
+
 def divide(dividend: pl.Expr, divisor: pl.Expr | float, dtype: pl.DataType) -> pl.Expr:
     """A quotient of two floats of one type, where the divisor is constant."""
     by = pl.lit(divisor, dtype=dtype) if isinstance(divisor, float) else divisor

@@ -168,8 +168,7 @@ def _division(low: Lowering, call: Call, guard: Guard, remainder: bool) -> pl.Ex
     if not is_exact(call.dtype):
         left, right = low.lower(dividend, guard), low.lower(divisor, guard)
         if remainder:
-            # fmod: Polars' % takes the sign of the divisor.
-            return (left.abs() % right.abs()) * pl.when(left < 0).then(-1.0).otherwise(1.0).cast(low.polars_type(call))
+            return pl.map_batches([left, right], floats.remainder, return_dtype=low.polars_type(call), is_elementwise=True)
         return _float_quotient(left, zero_checked(guarded(right, guard), low.polars_type(divisor)), low, call)
     scale = max(scale_of(dividend.dtype), scale_of(divisor.dtype))
     first = rescale(low.interval(dividend), scale_of(dividend.dtype), scale)

@@ -59,7 +59,8 @@ def _exact_to_exact(low: Lowering, cast: Cast, guard: Guard) -> pl.Expr:
     digits = t.scale_of(cast.dtype) - t.scale_of(operand.dtype)
     proven = raw.within(limit.low, limit.high)
     if digits < 0:
-        tier = Encoding.INT64 if 2 * interval.magnitude + 10**-digits < 2**63 else Encoding.INT128
+        widest = max(2 * interval.magnitude + 10**-digits, limit.high if cast.lenient and not proven else 0)
+        tier = Encoding.INT64 if widest < 2**63 else Encoding.INT128
     elif cast.lenient and not proven:
         return _lenient_rescale(low, cast, digits, limit)
     else:
@@ -117,7 +118,7 @@ def _to_float(low: Lowering, cast: Cast, operand: pl.Expr) -> pl.Expr:
     source, target = cast.operand.dtype, low.polars_type(cast)
     if isinstance(source, t.DecimalType):
         number = operand.to_physical() if low.encoding(cast.operand) is Encoding.DEC38 else operand
-        return floats.divide(number.cast(pl.Float64), 10.0**source.scale, pl.Float64()).cast(target)
+        return _decimal_to_float(number, source.scale, low.interval(cast.operand).magnitude < 2**53).cast(target)
     if source == t.BOOLEAN or t.is_integer(source) or (source == t.REAL and cast.dtype == t.DOUBLE):
         return operand.cast(target)
     if source == t.DOUBLE and cast.dtype == t.REAL:
@@ -127,6 +128,19 @@ def _to_float(low: Lowering, cast: Cast, operand: pl.Expr) -> pl.Expr:
             return pl.when(fits).then(narrow)
         return pl.map_batches([narrow, fits], _check_real, return_dtype=target, is_elementwise=True)
     raise error("UNSUPPORTED", what=f"a conversion of {source} to {cast.dtype}")
+
+
+def _decimal_to_float(number: pl.Expr, scale: int, exact: bool) -> pl.Expr:
+    """Scaled integers as doubles. Those that no double holds (not `exact`) are split at the point, or they would round twice."""
+    power = 10.0**scale
+    quotient = floats.divide(number.cast(pl.Float64), power, pl.Float64())
+    if exact or not scale:
+        return quotient
+    magnitude = number.abs()
+    unit = pl.lit(10**scale, dtype=pl.Int128) if scale > 18 else pl.lit(10**scale, dtype=pl.Int64)
+    whole, rest = (magnitude // unit).cast(pl.Float64), (magnitude % unit).cast(pl.Float64)
+    split = (whole + floats.divide(rest, power, pl.Float64())) * number.sign().cast(pl.Float64)
+    return pl.when(magnitude < 2**53).then(quotient).otherwise(split)
 
 
 def _check_real(pair: Sequence[pl.Series]) -> pl.Series:

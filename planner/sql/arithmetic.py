@@ -65,7 +65,7 @@ def _integer(context: BindContext, function: str, left: Expr, right: Expr, nodes
         return Call(t.DOUBLE, "divide", (cast_to(context, left, t.DOUBLE, *nodes), cast_to(context, right, t.DOUBLE, *nodes)))
     if left.dtype != right.dtype:
         left, right = unify(context, (left, right), (nodes[0], nodes[-1]), f"operator {_SYMBOLS[function]}")
-    if t.is_decimal(left.dtype) and function != "integer_divide":  # UBIGINT with a signed type
+    if t.is_decimal(left.dtype):  # UBIGINT with a signed type
         return _DECIMAL_RULES[function](context, function, left, right, nodes)
     return Call(left.dtype, function, (left, right))
 
@@ -108,9 +108,10 @@ def quotient_type(scale: int) -> t.DecimalType:
 
 
 def _remainder_of_decimals(context: BindContext, function: str, left: Expr, right: Expr, nodes: tuple[exp.Expr, ...]) -> Expr:
-    if function == "integer_divide":
-        raise _mismatch(context, function, left, right, nodes)
+    """`%`, and `//` of whole numbers that no integer type holds, such as the difference of a UBIGINT and a BIGINT."""
     dtype = common_decimal(t.as_decimal(exact_type(left)), t.as_decimal(exact_type(right)))
+    if function == "integer_divide" and dtype.scale:
+        raise _mismatch(context, function, left, right, nodes)
     return Call(dtype, function, (cast_to(context, left, dtype, *nodes), cast_to(context, right, dtype, *nodes)))
 
 
@@ -181,7 +182,7 @@ def negated(context: BindContext, operand: Expr, node: exp.Expr) -> Expr:
             return Literal(operand.dtype, -operand.value)
         if t.is_exact(operand.dtype):
             return _negated_number(operand)
-    if not (t.is_numeric(operand.dtype) or operand.dtype == t.NULL) or operand.dtype in t.UNSIGNED_INTEGERS:
+    if not (t.is_numeric(operand.dtype) or operand.dtype == t.NULL):
         raise context.error("TYPE_MISMATCH", node, what="operator -", types=operand.dtype)
     if operand.dtype == t.NULL:
         return Literal(t.INTEGER, None)
@@ -191,7 +192,8 @@ def negated(context: BindContext, operand: Expr, node: exp.Expr) -> Expr:
 def _negated_number(operand: Literal) -> Expr:
     """The least BIGINT is written as the minus of a number that is no BIGINT."""
     if t.is_decimal(operand.dtype):
-        value = operand.value.copy_negate()  # unary minus would round to the precision of the current context
+        # Not by unary minus, which would round to the precision of the current context. There is no negative zero.
+        value = operand.value.copy_negate() if operand.value else operand.value
         whole = operand.dtype == t.decimal(38, 0)
         return Literal(t.BIGINT, int(value)) if whole and value == -(2**63) else Literal(operand.dtype, value)
     value = -operand.value

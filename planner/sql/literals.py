@@ -95,7 +95,7 @@ def _to_decimal(value: int | Decimal, target: t.DType) -> Decimal:
     scaled = EXACT.quantize(Decimal(value), Decimal(1).scaleb(-target.scale))
     if scaled.scaleb(target.scale, EXACT).copy_abs() >= 10**target.precision:
         raise ValueError(value)
-    return scaled
+    return scaled if scaled else scaled.copy_abs()  # decimals have no negative zero
 
 
 def _to_float(value: float | int | Decimal, target: t.DType) -> float:

@@ -47,7 +47,16 @@ FOUND = (
     "SELECT k, k + 1 FROM (SELECT TRY_CAST(1e300 AS INTEGER) AS k FROM t0) q WHERE CAST(k AS BIGINT) IS NULL",
     # UBIGINT and a signed type meet in whole numbers that are wider than both.
     "SELECT id, u8 // e8, u8 // -7 FROM t0 WHERE e8 <> 0",
+    "SELECT (u8 - b) // 10, (u8 - e1) // -7, 18446744073709551615 // 7 FROM t1",
+    # Decimals beyond 2^53 as doubles are rounded once.
+    "SELECT CAST(CAST(d - 1234567890123456.123 AS DOUBLE) AS VARCHAR), CAST(CAST(w AS DOUBLE) AS VARCHAR) FROM t1",
+    # Zero and NULL have an opposite in unsigned types.
+    "SELECT -u1, -u8 FROM t0 WHERE u1 = 0 AND u8 = 0 OR u1 IS NULL AND u8 IS NULL",
+    # The remainder of floats is that of C, and decimals have no negative zero.
+    "SELECT r % y, y % r, CAST(x % 2 AS VARCHAR), y % 0.7e0, 5e0 % y, r % x FROM t1",
+    "SELECT v || CAST(-0.005 AS DECIMAL(18, 1)), v || -0.00 FROM t0",
     # TRY_CAST from decimals to integers
+    "SELECT TRY_CAST(d AS UBIGINT), TRY_CAST(d AS BIGINT), TRY_CAST(d AS UTINYINT) FROM s1",
     "SELECT TRY_CAST(n AS UTINYINT), TRY_CAST(w AS BIGINT), TRY_CAST(d AS TINYINT), TRY_CAST(h AS UBIGINT) FROM t0",
     # Unsigned types take no text with a minus, unless it is that of a whole zero.
     "SELECT TRY_CAST(p AS UBIGINT), TRY_CAST(p AS UTINYINT) FROM (VALUES ('-0'), ('-0.0'), ('-0.4'), ('-1'), ('+1')) q(p)",
