@@ -44,7 +44,7 @@ class SessionCatalog:
             source = found[1]
             if isinstance(source, View):
                 plan, tables = self.refreshed(source.plan, source.tables)
-                return View(plan, source.names, tables)
+                return replace(source, plan=plan, tables=tables)
             return self.describe(source, found[0]) if isinstance(source, tuple) else source
         if _spells_file(name):
             return self.describe((name,), name)

@@ -9,7 +9,6 @@ from typing import Any
 
 from exec.engine import Engine
 from planner.errors import error
-from planner.logical.view import View
 from planner.sql.bind_frame import FrameBinder
 from planner.sql.bind_from import table_alias
 from qengine.catalog import SessionCatalog, path_tuple
@@ -115,8 +114,7 @@ class Session:
         if frame.source_files is not None:
             self._catalog.register_files(name, frame.source_files)
             return
-        bound = self._binder.bound(frame._frame)
-        self._catalog.register_view(name, View(bound.plan, bound.names, bound.tables))
+        self._catalog.register_view(name, self._binder.view(frame._frame))
 
     def close(self) -> None:
         """End the session; its engine ends with the last session that uses it. Closing twice does nothing."""

@@ -14,11 +14,15 @@ _SCANS = kind_mask(Scan)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A plan with the names of its columns, in order, and the snapshots that it reads. Whoever uses it copies the plan."""
+    """A plan with the names of its columns, in order, and the snapshots that it reads.
+
+    `produced` are the ids of the columns that it makes. Whoever uses it beside plans that may make the same ones copies it.
+    """
 
     plan: LogicalPlan
     names: tuple[str, ...]
     tables: tuple[TableSnapshot, ...]
+    produced: frozenset[int]
 
 
 def with_tables(plan: LogicalPlan, tables: dict[int, TableSnapshot]) -> LogicalPlan:

@@ -6,6 +6,7 @@ Every function binds sqlglot expressions by the same functions as a SELECT does;
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -19,6 +20,7 @@ from planner.expr.substitute import reference, rename
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, pass_through
 from planner.logical.reallocate import fresh_copy
+from planner.logical.view import View
 from planner.ports import Catalog
 from planner.schema import Column, ColumnAllocator
 from planner.sql.bind_from import bind_from, star_columns, table_alias
@@ -61,13 +63,11 @@ class FrameBinder:
 
     def table(self, name: str) -> Frame:
         """All columns of a table, a view or a file, by its name in the catalog. Raises UNKNOWN_TABLE."""
-        allocator = RecordingAllocator(self.allocator)
-        found = BindContext("", self._catalog, "duckdb", allocator).table(name, exp.Placeholder())
+        found = BindContext("", self._catalog, "duckdb", self.allocator).table(name, exp.Placeholder())
         if isinstance(found, TableSnapshot):
             return self.snapshot(found, table_alias(name))
-        plan, _ = fresh_copy(found.plan, allocator)
-        relations = relations_of(table_alias(name), found.names, plan.columns)
-        return Frame(plan, relations, {}, found.tables, frozenset(allocator.ids), {})
+        relations = relations_of(table_alias(name), found.names, found.plan.columns)
+        return Frame(found.plan, relations, {}, found.tables, found.produced, {})
 
     def snapshot(self, table: TableSnapshot, alias: str) -> Frame:
         """All columns of a table."""
@@ -235,6 +235,12 @@ class FrameBinder:
         plan, _ = _Step(self).flat(frame)
         return BoundQuery(plan, tuple(name for name, _ in visible_items(frame)), frame.tables, self.allocator)
 
+    def view(self, frame: Frame) -> View:
+        """The frame as what a catalog can keep under a name. Raises UNKNOWN_COLUMN for outer columns."""
+        bound = self.bound(frame)
+        made = frozenset(column.id for column in bound.plan.columns)
+        return View(bound.plan, bound.names, bound.tables, frame.produced | made)
+
 
 def visible_items(frame: Frame) -> list[tuple[str, Expr]]:
     """The columns that a frame shows, in order."""
@@ -304,7 +310,7 @@ class _Step:
                     raise _twofold(column.name)
             free = free_columns(plan)
             outer = {number: column for number, column in outer.items() if number in free}
-        return Frame(plan, tuple(relations), merged or {}, tables, produced, outer, uses.ambiguous)
+        return Frame(plan, tuple(relations), merged or {}, tables, produced, outer, uses.ambiguous, uses.sides())
 
 
 def _bound(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
@@ -315,7 +321,7 @@ def _bound(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
 
 
 def _with_relations(frame: Frame, relations: Iterable[Relation]) -> Frame:
-    return Frame(frame.plan, tuple(relations), {}, frame.tables, frame.produced, frame.outer, frame.ambiguous)
+    return replace(frame, relations=tuple(relations), merged={})
 
 
 def _unmerged(binder: FrameBinder, frame: Frame) -> Frame:
@@ -387,13 +393,12 @@ def _frame_column(context: BindContext, uses: FrameUses, scope: Scope, content: 
             raise _twofold(content.name)
         uses.outer.update(columns)
         return expr
-    if len(direct) > 1:
+    sides: list[Mapping[int, Column]] = [uses.copies.get(id(frame), {}) for frame in direct]
+    sides = sides or [columns for frame, columns in uses.earlier if frame is content.frame]
+    if len(sides) > 1 or (not sides and not uses.ambiguous.isdisjoint(free_columns(expr))):
         raise _twofold(content.name)
-    if direct:
-        expr = rename(expr, uses.copies.get(id(content.frame), {}))
+    expr = rename(expr, sides[0]) if sides else expr
     numbers = free_columns(expr)
-    if not direct and not uses.ambiguous.isdisjoint(numbers):
-        raise _twofold(content.name)
     current: Scope | None = scope
     while current is not None:
         if numbers <= column_ids(current.relations):

@@ -30,7 +30,8 @@ class Frame:
     `relations` and `merged` are as in a scope; the plan may have columns that none of them shows. `tables` are the snapshots
     it reads. `produced` holds the ids of all columns that the plan makes (and perhaps more), `outer` the columns of surrounding
     queries that it uses. `ambiguous` are ids of columns that came from both sides of a join, so that a reference to a column of
-    an earlier frame does not tell which is meant.
+    an earlier frame does not tell which is meant, except for columns of the joined frames themselves: `sides` are these, each
+    with what its columns are called here where that differs.
     """
 
     plan: LogicalPlan
@@ -40,6 +41,7 @@ class Frame:
     produced: frozenset[int]
     outer: Mapping[int, Column]
     ambiguous: frozenset[int] = frozenset()
+    sides: tuple[tuple[Frame, Mapping[int, Column]], ...] = ()
 
     @property
     def alias(self) -> str:
@@ -81,7 +83,7 @@ class RecordingAllocator(ColumnAllocator):
 class FrameUses:
     """The frames that go into one operator. One whose columns are there already is copied with columns of its own."""
 
-    __slots__ = ("_allocator", "ambiguous", "copies", "main", "outer", "produced", "tables")
+    __slots__ = ("_allocator", "ambiguous", "copies", "earlier", "main", "outer", "produced", "tables")
 
     def __init__(self, allocator: ColumnAllocator) -> None:
         self._allocator = allocator
@@ -90,13 +92,15 @@ class FrameUses:
         self.outer: dict[int, Column] = {}
         self.ambiguous: frozenset[int] = frozenset()
         self.main: list[Frame] = []
+        self.earlier: list[tuple[Frame, Mapping[int, Column]]] = []
+        """The sides of earlier joins."""
         self.copies: dict[int, dict[int, Column]] = {}
         """The new columns by old id, by the identity of a frame in `main` that was copied."""
 
     def take(self, source: FrameSource) -> Frame:
         """The frame of a source, or a copy of it."""
         frame, main = source.frame, source.main
-        taken = frame
+        taken, fresh = frame, None
         if not self.produced:
             self.produced = frame.produced
         elif self.produced.isdisjoint(frame.produced):
@@ -112,7 +116,15 @@ class FrameUses:
         if main:
             self.main.append(frame)
             self.ambiguous |= frame.ambiguous
+            for side, columns in frame.sides:
+                moved = {old: fresh.get(new.id, new) for old, new in columns.items()} if fresh else columns
+                self.earlier.append((side, {**fresh, **moved} if fresh else moved))
         return _changed(taken, {}, source.hidden) if source.hidden else taken
+
+    def sides(self) -> tuple[tuple[Frame, Mapping[int, Column]], ...]:
+        """The sides of all joins below the operator, of this one only if a side had to be copied."""
+        own = [(frame, self.copies.get(id(frame), {})) for frame in self.main] if self.copies else []
+        return (*self.earlier, *own)
 
 
 def _copied(frame: Frame, allocator: ColumnAllocator) -> tuple[Frame, dict[int, Column]]:
