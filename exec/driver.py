@@ -298,7 +298,7 @@ class Driver:
             self._selector.unregister(descriptor)
 
     def _worker_failed(self, detail: str) -> None:
-        """A worker did not even get ready. After several in a row the engine gives up, since queries would wait for ever."""
+        """A worker did not even get ready. After several in a row all queries end, since they would wait for ever."""
         self._failed_starts += 1
         if self._failed_starts >= MAX_FAILED_STARTS and self._broken is None:
             self._broken = error("WORKER_START", detail=detail)
@@ -307,13 +307,14 @@ class Driver:
     # ------------------------------------------------------------------------------------------------------------ commands
 
     def _submit(self, execution: Execution) -> None:
-        if self._broken is not None:
-            execution.end(self._broken)
-            return
         self.statistics.queries += 1
         self._executions[execution.id] = execution
         call = execution.call is not None
         self._events.append(Submitted(execution.id, execution.graph, max_deaths=2 if call else 3, spare=call))
+        if self._broken is not None:  # what kept workers from starting may be over
+            self._broken, self._failed_starts = None, 0
+            for _ in range(self._target - 1 - len(self._workers)):
+                self._start_worker()
 
     def _perform(self, command: Command) -> None:
         match command:

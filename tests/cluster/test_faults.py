@@ -110,3 +110,5 @@ def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch)
         assert caught.value.code == "WORKER_START" and "exit status 1" in str(caught.value)
         with pytest.raises(ResourceError):
             engine.execute(constants())
+        monkeypatch.undo()
+        assert engine.execute(constants(3))[0].num_rows == 3
