@@ -180,7 +180,7 @@ class FrameBinder:
             if kept:
                 relations.append(Relation(relation.alias, tuple(n for n, _ in kept), tuple(c for _, c in kept)))
         if not relations:
-            raise error("COLUMN_COUNT", what="the result of drop", given="no", expected="at least one")
+            raise error("COLUMN_COUNT", what="the result of drop", given=0, expected="at least one")
         return _with_relations(frame, relations)
 
     def rename(self, frame: Frame, names: Mapping[str, str]) -> Frame:
