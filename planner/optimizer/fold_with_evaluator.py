@@ -23,17 +23,16 @@ def fold_with_evaluator(plan: LogicalPlan, context: OptimizerContext) -> Logical
     if context.evaluator is None:
         return None
     result = plan
+    failed: dict[int, Expr] = {}
     # A second time only where a constant is shared: it is part of a constant in one place, which is not the same any more once
     # the part is folded, because that is a constant of its own in another place.
-    while constants := _constants(result):
-        values = context.evaluator.evaluate(constants)
-        literals = {
-            id(expr): Literal(expr.dtype, value)
-            for expr, value in zip(constants, values, strict=True)
-            if not isinstance(value, BaseException)
-        }
-        if not literals:
-            break
+    while constants := [expr for expr in _constants(result) if id(expr) not in failed]:
+        literals: dict[int, Literal] = {}
+        for expr, value in zip(constants, context.evaluator.evaluate(constants), strict=True):
+            if isinstance(value, BaseException):
+                failed[id(expr)] = expr
+            else:
+                literals[id(expr)] = Literal(expr.dtype, value)
         folded = rewrite(result, lambda node, literals=literals: literals.get(id(node)), _COMPUTED)  # type: ignore[misc]
         assert isinstance(folded, LogicalPlan) and free_columns(folded) == free_columns(plan)
         result = folded

@@ -733,5 +733,5 @@ def _no_ordinal(key: str) -> str:
 
 
 def _wide(text: str) -> bool:
-    """Whether a query mentions a decimal of 38 digits, which has no exact type in common with one of more decimal places."""
-    return re.search(r"\.[hw]\b", text) is not None
+    """Whether a query may give a decimal of 38 digits, which has no exact type in common with one of more decimal places."""
+    return re.search(r"\.[hw]\b|\bsum\(", text) is not None

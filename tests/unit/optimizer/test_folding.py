@@ -85,6 +85,13 @@ def test_the_evaluator_is_asked_once_for_all() -> None:
     assert [len(batch) for batch in evaluator.batches] == [3]
 
 
+def test_a_shared_constant_is_folded_in_all_of_its_places() -> None:
+    """The projection below is copied into the one above: its constant is one there, and part of one beside it."""
+    text = projected("SELECT x, lower(x) AS y FROM (SELECT upper('ab') AS x, a FROM o) q WHERE a > 0", Upper())
+    assert text.startswith("Project 'AB' AS x, ")
+    assert "upper" not in text
+
+
 def test_nothing_to_evaluate() -> None:
     evaluator = Upper()
     projected("SELECT upper(s) AS x, a + 1 AS y FROM o", evaluator)
