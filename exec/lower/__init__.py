@@ -3,7 +3,8 @@
     column_types   logical type and encoding to Polars and Arrow types
     exact          tiers of exact arithmetic, their conversion and their checks
     expressions    typed expressions; guards, which keep errors where SQL has them
-    arithmetic, texts, dates, casts, functions     the kernels of expressions, by theme, and the table of them
+    arithmetic, mathematics, texts, patterns, dates, calendar_functions, casts, functions
+                                                   the kernels of expressions, by theme, and the table of them
     aggregates, joins, plan                        operators, and the body of a stage as one query per task
     optimizations  what Polars may still change about our plans
     failures       exceptions of all kinds to our errors

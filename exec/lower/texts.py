@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from exec.kernels import letter_case
+from exec.kernels import texts as python_texts
 from exec.kernels.like import like, like_columns
-from exec.lower.expressions import Guard, Lowering, reduce_balanced
-from planner.errors import error
+from exec.kernels.texts import by_row
+from exec.lower.expressions import Guard, Lowering, guarded, reduce_balanced
+from planner.dtypes import VARCHAR
 from planner.expr.nodes import Call, Expr, Literal
 
 
@@ -71,17 +75,109 @@ def length(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     return low.lower(call.arguments[0], guard).str.len_chars().cast(low.polars_type(call))
 
 
+def _by_row(low: Lowering, call: Call, guard: Guard, function: Callable[..., object], dtype: pl.DataType) -> pl.Expr:
+    """Value by value. What is outside of the guard is NULL, since some of these functions can fail."""
+    operands = [guarded(low.lower(argument, guard), guard) for argument in call.arguments]
+    return pl.map_batches(operands, lambda columns: by_row(columns, function, dtype), return_dtype=dtype, is_elementwise=True)
+
+
+def row_kernel(function: Callable[..., object], dtype: pl.DataType) -> Callable[[Lowering, Call, Guard], pl.Expr]:
+    """A kernel that computes value by value."""
+
+    def kernel(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+        return _by_row(low, call, guard, function, dtype)
+
+    return kernel
+
+
+def left(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    """The first characters; with a negative number all but so many at the end."""
+    return low.lower(call.arguments[0], guard).str.head(_count(low, call.arguments[1], guard))
+
+
+def right(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    """The last characters; with a negative number all but so many at the beginning."""
+    return low.lower(call.arguments[0], guard).str.tail(_count(low, call.arguments[1], guard))
+
+
+def _count(low: Lowering, expr: Expr, guard: Guard) -> pl.Expr:
+    return low.lower(expr, guard).clip(-(2**31), 2**31)
+
+
+def replace(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    old, new = (_constant(argument, str) for argument in call.arguments[1:])
+    if old and new is not None:
+        return low.lower(call.arguments[0], guard).str.replace_all(old, new, literal=True)
+    return _by_row(low, call, guard, python_texts.replace, pl.String())
+
+
+def left_trim(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    return _trimmed(low, call, guard, "start")
+
+
+def right_trim(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    return _trimmed(low, call, guard, "end")
+
+
 def trim(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     """Without blanks, or the given characters, at both ends."""
-    characters = " "
-    if len(call.arguments) > 1:
-        given = _constant(call.arguments[1], str)
-        if given is None:
-            raise error("UNSUPPORTED", what="trim with characters that are not a literal")
-        characters = given
-    return (
-        low.lower(call.arguments[0], guard).str.strip_chars(characters) if characters else low.lower(call.arguments[0], guard)
-    )
+    return _trimmed(low, call, guard, "both")
+
+
+def _trimmed(low: Lowering, call: Call, guard: Guard, side: str) -> pl.Expr:
+    characters = _constant(call.arguments[1], str) if len(call.arguments) > 1 else " "
+    if not characters:
+        functions = {"both": python_texts.strip, "start": python_texts.strip_left, "end": python_texts.strip_right}
+        return _by_row(low, call, guard, functions[side], pl.String())
+    text = low.lower(call.arguments[0], guard)
+    if side == "both":
+        return text.str.strip_chars(characters)
+    return text.str.strip_chars_start(characters) if side == "start" else text.str.strip_chars_end(characters)
+
+
+def starts_with(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    text, wanted = (low.lower(argument, guard) for argument in call.arguments)
+    return text.str.starts_with(wanted)
+
+
+def ends_with(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    text, wanted = (low.lower(argument, guard) for argument in call.arguments)
+    return text.str.ends_with(wanted)
+
+
+def contains(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    text, wanted = (low.lower(argument, guard) for argument in call.arguments)
+    return text.str.contains(wanted, literal=True)
+
+
+def reverse(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    """By user-perceived characters, so that an accent stays with its letter."""
+    return low.lower(call.arguments[0], guard).str.reverse()
+
+
+def byte_length(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    return low.lower(call.arguments[0], guard).str.len_bytes().cast(pl.Int64)
+
+
+def concat_ws(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    """The texts that are not NULL with the separator between them; NULL if the separator is."""
+    separator = call.arguments[0]
+    texts = [low.lower(argument, guard) for argument in call.arguments[1:]]
+    if isinstance(separator, Literal):
+        if separator.value is None:
+            return pl.when(pl.lit(value=False)).then(texts[0])
+        return pl.concat_str(texts, separator=separator.value, ignore_nulls=True)
+    between = low.lower(separator, guard)
+    joined, some = texts[0].fill_null(""), texts[0].is_not_null()
+    for text in texts[1:]:
+        extended = joined + pl.when(some).then(between).otherwise(pl.lit("")) + text
+        joined, some = pl.when(text.is_not_null()).then(extended).otherwise(joined), some | text.is_not_null()
+    return pl.when(between.is_not_null()).then(joined)
+
+
+def hexadecimal(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    function = python_texts.hex_of_text if call.arguments[0].dtype == VARCHAR else python_texts.hex_of_number
+    return _by_row(low, call, guard, function, pl.String())
 
 
 def _constant(expr: Expr, kind: type):  # type: ignore[no-untyped-def]

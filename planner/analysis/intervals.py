@@ -129,7 +129,7 @@ def _union(branches: list[Interval | None]) -> Interval | None:
 
 
 def _call_interval(expr: Call, bounds: Bounds) -> Interval | None:
-    if expr.function in ("coalesce", "nullif"):
+    if expr.function in ("coalesce", "nullif", "greatest", "least"):
         branches = [checked_interval(argument, bounds) for argument in expr.arguments]
         return branches[0] if expr.function == "nullif" else _union(branches)
     if expr.function not in ("add", "subtract", "multiply", "negate", "abs", "modulo", "integer_divide"):

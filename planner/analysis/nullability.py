@@ -137,7 +137,11 @@ def never_null(expr: Expr, known: Columns, depth: int = 0) -> bool:
         case Call():
             if FUNCTIONS[expr.function].strict:
                 return all(never_null(argument, known, depth) for argument in expr.arguments)
-            return expr.function == "coalesce" and any(never_null(argument, known, depth) for argument in expr.arguments)
+            if expr.function == "concat_ws":
+                return never_null(expr.arguments[0], known, depth)
+            return expr.function in ("coalesce", "greatest", "least") and any(
+                never_null(argument, known, depth) for argument in expr.arguments
+            )
         case Compare():
             if expr.op in _NULL_SAFE:
                 return True

@@ -41,7 +41,68 @@ FUNCTIONS = {
         Function("upper"),
         Function("lower"),
         Function("length"),
-        Function("trim"),
+        Function("trim"),  # text, characters (optional, as for the next two)
+        Function("ltrim"),
+        Function("rtrim"),
+        Function("left"),  # text, number of characters (negative: all but so many at the end)
+        Function("right"),
+        Function("replace"),
+        Function("translate"),
+        Function("lpad", can_raise=True),  # text, length, what is filled in: nothing is an error if something is needed
+        Function("rpad", can_raise=True),
+        Function("strpos"),  # from 1; 0 if it is not there
+        Function("reverse"),
+        Function("repeat", can_raise=True),  # too long a text is an error
+        Function("split_part"),  # text, delimiter, number from 1, or from the end if negative
+        Function("starts_with"),
+        Function("ends_with"),
+        Function("contains"),
+        Function("concat_ws", strict=False),  # separator, texts: NULL only if the separator is
+        Function("ascii"),  # the code of the first character; 0 of nothing
+        Function("unicode"),  # the same; -1 of nothing
+        Function("chr", can_raise=True),
+        Function("strlen"),  # bytes
+        Function("md5"),
+        Function("hex"),
+        Function("regexp_matches"),  # text, pattern (literal), options (optional literal)
+        Function("regexp_full_match"),
+        Function("regexp_replace"),  # text, pattern, replacement, options
+        Function("regexp_extract"),  # text, pattern, group (optional), options
+        Function("sqrt"),  # these give NaN where there is no result, as DuckDB does
+        Function("cbrt"),
+        Function("exp"),
+        Function("ln"),
+        Function("log10"),
+        Function("log2"),
+        Function("power"),
+        Function("degrees"),
+        Function("radians"),
+        Function("sin"),
+        Function("cos"),
+        Function("tan"),
+        Function("asin"),
+        Function("acos"),
+        Function("atan"),
+        Function("atan2"),
+        Function("sinh"),
+        Function("cosh"),
+        Function("tanh"),
+        Function("even"),
+        Function("fmod"),  # of floats, with the sign of the divisor
+        Function("sign"),
+        Function("trunc"),  # toward zero; digits (integer literal)
+        Function("gcd", can_raise=True),
+        Function("lcm", can_raise=True),
+        Function("isnan"),
+        Function("isinf"),
+        Function("isfinite"),
+        Function("bit_count"),
+        Function("bit_and"),
+        Function("bit_or"),
+        Function("bit_xor"),
+        Function("bit_not"),
+        Function("greatest", strict=False),  # of the arguments that are not NULL
+        Function("least", strict=False),
         Function("round"),  # half away from zero; digits (optional integer literal)
         Function("floor"),
         Function("ceil"),
@@ -49,6 +110,17 @@ FUNCTIONS = {
         Function("nullif", strict=False),
         Function("add_interval", can_raise=True),  # date or timestamp, interval: gives TIMESTAMP
         Function("subtract_interval", can_raise=True),
+        Function("date_trunc"),  # part (literal), timestamp
+        Function("date_diff"),  # part (literal), first, last
+        Function("last_day"),
+        Function("dayname"),
+        Function("monthname"),
+        Function("make_date", can_raise=True),
+        Function("make_timestamp", can_raise=True),  # microseconds, or year to second
+        Function("epoch_ms"),
+        Function("epoch_us"),
+        Function("strftime"),  # timestamp, format (literal)
+        Function("to_timestamp", can_raise=True),  # seconds
         Function("date_difference"),  # DATE - DATE in days: BIGINT
     )
 }

@@ -9,8 +9,11 @@ Map, in the order of the data:
     bind_query      SELECT and its clauses, WITH, parentheses          bind_values     VALUES
     bind_from       FROM and joins                                     bind_aggregate  aggregates and grouping
     bind_set_operations  UNION, INTERSECT, EXCEPT
-    bind_operators  columns, constants, operators                      bind_functions  functions, CASE, casts, intervals
+    bind_operators  columns, constants, operators                      bind_functions  CASE, casts, intervals, irregular functions
+    bind_calls, signatures  all other functions, by tables
     bind_subquery   subqueries as expressions
+    bind_frame      the DataFrame API's calls                          frame           what a DataFrame is for the binder
+    fragments, placeholders             SQL text beside the DataFrame API; nodes for its constants, columns and frames
     arithmetic, coercion, literals, type_names                          the rules of types
     positions, output_names                                             carets under the text; names of unnamed columns
 
@@ -26,6 +29,10 @@ Decisions:
   Matching syntax instead would tell `t.a` and `a` apart.
 - CTEs are inlined, bound anew per reference; the optimizer may find them again as common subplans.
 - A correlated subquery is an expression whose plan uses outer columns. No shape of correlation is special here.
+- A DataFrame call binds one operator over a frame, a plan with names, and is never bound again: chains of thousands of calls are
+  flat for the binder, and a frame is bound to the columns that its tables had then. When a file changed, its scans are renewed
+  and nothing else (`planner.logical.view`). Rejected: nesting syntax trees (too deep), and replaying the calls (names would
+  mean something else by then, and a view over itself would never end).
 - sqlglot's own optimizer and `qualify` are not used: they work on names, and lose positions.
 """
 

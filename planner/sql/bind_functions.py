@@ -10,6 +10,7 @@ from sqlglot import exp
 from planner import dtypes as t
 from planner.expr.nodes import Call, Case, Cast, CompareOp, Expr, Literal
 from planner.sql.arithmetic import arithmetic
+from planner.sql.bind_calls import bind_call, now
 from planner.sql.bind_operators import compare, concatenation
 from planner.sql.coercion import cast_to, literal_text, to_boolean, to_text, unify
 from planner.sql.context import BindContext
@@ -17,6 +18,8 @@ from planner.sql.dispatch import bind_expression, handles, unknown_function
 from planner.sql.literals import convert, interval_of, parse_interval
 from planner.sql.positions import function_name, text_of
 from planner.sql.scope import Scope
+from planner.sql.signatures import SIGNATURES
+from planner.sql.signatures.dates import PARTS, TIME_PARTS, extraction
 from planner.sql.type_names import bind_type
 
 # ------------------------------------------------------------------------------------------------------------ conditional
@@ -175,11 +178,6 @@ def bind_length(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     return Call(t.BIGINT, "length", (_text_argument(context, scope, node.this, node),))
 
 
-@handles(exp.Trim, args="this")
-def bind_trim(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
-    return Call(t.VARCHAR, "trim", (_text_argument(context, scope, node.this, node),))
-
-
 @handles(exp.Substring, args="this start length zero_start")
 def bind_substring(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     start, length = node.args.get("start"), node.args.get("length")
@@ -265,15 +263,6 @@ def bind_round(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
 
 # ------------------------------------------------------------------------------------------------------------------ dates
 
-_DATE_PARTS = frozenset({"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "epoch"})
-_TIME_PARTS = frozenset({"hour", "minute", "second", "millisecond", "microsecond"})
-_PART_ALIASES = {
-    "y": "year", "years": "year", "yr": "year", "months": "month", "mon": "month", "days": "day", "d": "day", "dayofmonth": "day",
-    "weeks": "week", "w": "week", "dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "hours": "hour", "h": "hour",
-    "minutes": "minute", "min": "minute", "seconds": "second", "sec": "second", "s": "second", "ms": "millisecond",
-    "milliseconds": "millisecond", "us": "microsecond", "microseconds": "microsecond", "quarters": "quarter",
-}  # fmt: skip
-
 
 @handles(exp.Extract, args="this expression")
 def bind_extract(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
@@ -287,18 +276,15 @@ def bind_date_part_function(context: BindContext, scope: Scope, node: exp.Expr) 
 
 def _extract(context: BindContext, scope: Scope, written: str, operand: exp.Expr, node: exp.Expr) -> Expr:
     """Part of a date or timestamp: BIGINT, but DOUBLE for the seconds of the epoch."""
-    part = written.lower()
-    part = _PART_ALIASES.get(part, part)
-    if part not in _DATE_PARTS and part not in _TIME_PARTS:
+    part = PARTS.get(written.lower())
+    if part is None:
         raise context.unsupported(f"the date part {written!r}", node, instead="year, quarter, month, week and day work")
     moment = bind_expression(context, scope, operand)
     if moment.dtype in (t.NULL, t.VARCHAR) and isinstance(moment, Literal):
-        moment = cast_to(context, moment, t.DATE if part in _DATE_PARTS else t.TIMESTAMP, operand)
+        moment = cast_to(context, moment, t.TIMESTAMP if part in TIME_PARTS else t.DATE, operand)
     if moment.dtype not in (t.DATE, t.TIMESTAMP, t.TIMESTAMPTZ):
         raise context.error("TYPE_MISMATCH", operand, what=f"extract({part})", types=moment.dtype)
-    if moment.dtype == t.DATE and part in _TIME_PARTS:
-        moment = cast_to(context, moment, t.TIMESTAMP, operand)
-    return Call(t.DOUBLE if part == "epoch" else t.BIGINT, "extract", (Literal(t.VARCHAR, part), moment))
+    return extraction(part, moment)
 
 
 @handles(exp.DateAdd, exp.TsOrDsAdd, exp.DateSub, args="this expression unit")
@@ -323,6 +309,10 @@ def _count(arguments: list[exp.Expr]) -> str:
 def bind_named_function(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     """Functions that sqlglot has no class for. Raises UNKNOWN_FUNCTION."""
     name = str(node.this).lower()
+    if name in ("now", "get_current_timestamp") and not node.expressions:
+        return now(context, exp.CurrentTimestamp)
+    if name in SIGNATURES:
+        return bind_call(context, scope, node, name, node.expressions)
     if name not in ("date_part", "datepart"):
         raise unknown_function(context, node)
     arguments = node.expressions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -34,8 +35,8 @@ class BindContext:
     """
 
     __slots__ = (
-        "aggregates", "allocator", "catalog", "depth", "dialect", "frames", "level", "like_escape", "origins", "references",
-        "tables", "text",
+        "_now", "aggregates", "allocator", "catalog", "depth", "dialect", "frames", "level", "like_escape", "origins",
+        "references", "tables", "text",
     )  # fmt: skip
 
     def __init__(self, text: str, catalog: Catalog, dialect: str, allocator: ColumnAllocator) -> None:
@@ -50,7 +51,15 @@ class BindContext:
         self.depth = 0
         self.level = -1
         self.references = 0
+        self._now: datetime.datetime | None = None
         self.like_escape = "\\" if dialect in ("postgres", "mysql", "spark", "databricks", "hive", "redshift") else ""
+
+    @property
+    def now(self) -> datetime.datetime:
+        """When the statement was first asked what time it is, in the local zone."""
+        if self._now is None:
+            self._now = datetime.datetime.now().astimezone()
+        return self._now
 
     def error(self, code: str, *nodes: exp.Expr, **values: Any) -> QEngineError:
         """The error of a code at the hull of some syntax nodes."""

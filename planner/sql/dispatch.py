@@ -80,7 +80,6 @@ _ARGUMENT_NAMES = {
     "match": "MATCH_RECOGNIZE",
     "method": "this kind of join",
     "pivots": "PIVOT",
-    "position": "trimming one side only or other characters than spaces",
     "rename": "* RENAME",
     "replace": "* REPLACE",
     "sample": "TABLESAMPLE",
@@ -111,11 +110,6 @@ _CLASS_NAMES: dict[type[exp.Expr], str] = {
     exp.Parameter: "a parameter",
     exp.JSONExtract: "the operator ->",
     exp.JSONExtractScalar: "the operator ->>",
-    exp.Pow: "the power function",
-    exp.BitwiseXor: "the operator ^",
-    exp.BitwiseAnd: "the operator &",
-    exp.BitwiseOr: "the operator |",
-    exp.BitwiseNot: "the operator ~",
     exp.BitwiseLeftShift: "the operator <<",
     exp.BitwiseRightShift: "the operator >>",
     exp.SimilarTo: "SIMILAR TO",
@@ -174,4 +168,6 @@ def unknown_function(context: BindContext, node: exp.Expr) -> QEngineError:
 def function_names() -> list[str]:
     """The names of the functions that can be called, for proposals."""
     names = {name.lower() for cls in HANDLERS if issubclass(cls, exp.Func) for name in cls.sql_names()}
-    return sorted((names - {"case", "anonymous", "cast", "try_cast", "and", "or"}) | {"date_part"})
+    from planner.sql.signatures import SIGNATURES
+
+    return sorted((names - {"case", "anonymous", "cast", "try_cast", "and", "or"}) | {"date_part", "now"} | SIGNATURES.keys())
