@@ -21,6 +21,7 @@ from exec.exchange.writer import write_output
 from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
 from exec.messages import RunMessage, StageMessage
+from exec.sources import unchanged_files
 from planner.dir import Pattern
 from planner.physical.nodes import ExchangeSource
 
@@ -64,9 +65,10 @@ def run_task(stage: StageMessage, message: RunMessage, folders: Sequence[Path], 
     def read(source: ExchangeSource) -> pl.LazyFrame:
         return shared.read(attempt.query, source, inputs[source.exchange]).lazy()
 
-    frame = deliver(lower_body(stage.body, attempt.partition, read), stage.body, stage.output)
     query_folders = [folder / query_folder(attempt.query) for folder in folders]
-    output = write_output(_batches(frame), stage.output, stage.layouts, query_folders, f"{attempt}-{os.getpid()}.arrow")
+    with unchanged_files(stage.body, attempt.partition):
+        frame = deliver(lower_body(stage.body, attempt.partition, read), stage.body, stage.output)
+        output = write_output(_batches(frame), stage.output, stage.layouts, query_folders, f"{attempt}-{os.getpid()}.arrow")
     return replace(output, seconds=time.perf_counter() - started, cpu_seconds=time.process_time() - cpu_started)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from exec.lower.failures import translate
 from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
+from exec.sources import unchanged_files
 from planner.dir import Dir
 from planner.errors import error
 from planner.physical.nodes import ExchangeSource, PhysicalPlan
@@ -28,8 +29,10 @@ def execute_inline(body: PhysicalPlan, output: Dir) -> pa.Table:
 
     def run() -> None:
         try:
-            frame = deliver(lower_body(body, 0, _no_exchange), body, output)
-            outcome.append(frame.collect(optimizations=OPTIMIZATIONS).to_arrow())
+            with unchanged_files(body, 0):
+                frame = deliver(lower_body(body, 0, _no_exchange), body, output)
+                table = frame.collect(optimizations=OPTIMIZATIONS).to_arrow()
+            outcome.append(table)
         except BaseException as problem:  # a Polars panic is not an Exception
             outcome.append(problem)
 

@@ -8,9 +8,36 @@ memory     tables of Arrow, Polars and pandas objects, written once as Arrow IPC
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import polars as pl
 
-from planner.physical.nodes import TableScan
+from exec.sources.identity import verify
+from planner.dir import Split
+from planner.physical.nodes import PhysicalPlan, TableScan, table_scans
+
+
+@contextmanager
+def unchanged_files(body: PhysicalPlan, partition: int) -> Iterator[None]:
+    """What is read inside comes from the files that the plan names. Raises FILE_CHANGED at the end if one is another by then.
+
+    Scans look before they read, but a file is opened by its path once more when Polars runs, and may be replaced in between.
+    """
+    scans = [scan for scan in table_scans(body) if scan.format != "memory"]
+    splits = {part.split for scan in scans for part in scan.partitions[partition if len(scan.partitions) > 1 else 0]}
+    try:
+        yield
+    except Exception as problem:
+        if splits and getattr(problem, "code", "") != "FILE_CHANGED":
+            _verify_all(splits)
+        raise
+    _verify_all(splits)
+
+
+def _verify_all(splits: set[Split]) -> None:
+    for split in splits:
+        verify(split)
 
 
 def scan_table(scan: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFrame:
