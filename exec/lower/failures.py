@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Collection
 
 import polars as pl
 
@@ -21,10 +22,14 @@ _SQL_NAMES = {
 _FILE_PROBLEM = re.compile(r"parquet|thrift|out-?of-?spec|magic|footer|corrupt|decompress|snappy|zstd|gzip|page", re.I)
 
 
-def translate(exception: BaseException) -> QEngineError:
+FOREIGN = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What Polars and pyarrow raise of their own, often without saying which file they were reading."""
+
+
+def translate(exception: BaseException, files: Collection[str] = ()) -> QEngineError:
     """The typed error of an exception; KeyboardInterrupt and the like are the caller's to let through.
 
-    Errors of ours come back as new objects, without the traceback of the place where they were raised.
+    `files` are those that were being read: they are named where the exception names none. Errors of ours come back as new objects, without the traceback of the place where they were raised.
     """
     if isinstance(exception, KernelFailure):
         return exception.error
@@ -37,15 +42,17 @@ def translate(exception: BaseException) -> QEngineError:
     if isinstance(exception, MemoryError) or "memory allocation" in text or "capacity overflow" in text:
         return error("OUT_OF_MEMORY", detail=_line(text) or "an allocation failed")
     if isinstance(exception, OSError) and not isinstance(exception, pl.exceptions.PolarsError):
-        return _of_file(exception, text)
+        return _of_file(exception, text, files)
     if isinstance(exception, (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError)):
         found = _of_value(text)
         if found is not None:
             return found
     if isinstance(exception, pl.exceptions.PolarsError) and _FILE_PROBLEM.search(text):
-        return error("FILE_INVALID", path=_path(text), format="Parquet", detail=_line(text))
+        return error("FILE_INVALID", path=_path(text, files), format="Parquet", detail=_line(text))
     if isinstance(exception, pl.exceptions.PanicException) and _FILE_PROBLEM.search(text):
-        return error("FILE_INVALID", path=_path(text), format="Parquet", detail=f"the reader failed on it ({_line(text)})")
+        return error(
+            "FILE_INVALID", path=_path(text, files), format="Parquet", detail=f"the reader failed on it ({_line(text)})"
+        )
     return error("INTERNAL", detail=f"{type(exception).__name__}: {_line(text)}")
 
 
@@ -63,7 +70,7 @@ def _of_value(text: str) -> QEngineError | None:
     return error("CAST_FAILED", value=conversion["values"].split(",")[0].strip(), dtype=target)
 
 
-def _of_file(exception: OSError, text: str) -> QEngineError:
+def _of_file(exception: OSError, text: str, files: Collection[str]) -> QEngineError:
     path = exception.filename or _path(text)
     if isinstance(exception, FileNotFoundError):
         return error("FILE_NOT_FOUND", path=path)
@@ -76,9 +83,14 @@ def _of_file(exception: OSError, text: str) -> QEngineError:
     return error("FILE_UNREADABLE", path=path, detail=_line(exception.strerror or text))
 
 
-def _path(text: str) -> str:
+def _path(text: str, files: Collection[str]) -> str:
     found = re.search(r"(/[^\s:'\"]+)", text)
-    return found[1] if found else "a file"
+    if found:
+        return found[1]
+    if not files:
+        return "a file"
+    first = min(files)
+    return first if len(files) == 1 else f"{first} or another of {len(files)} files"
 
 
 def _line(text: str) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import polars as pl
 
+from exec.lower.failures import FOREIGN, translate
 from exec.sources.identity import verify
 from planner.dir import Split
 from planner.physical.nodes import PhysicalPlan, TableScan, table_scans
@@ -23,14 +24,16 @@ def unchanged_files(body: PhysicalPlan, partition: int) -> Iterator[None]:
     """What is read inside comes from the files that the plan names. Raises FILE_CHANGED at the end if one is another by then.
 
     Scans look before they read, but a file is opened by its path once more when Polars runs, and may be replaced in between.
+    What the readers raise becomes an error that names the files.
     """
     scans = [scan for scan in table_scans(body) if scan.format != "memory"]
     splits = {part.split for scan in scans for part in scan.partitions[partition if len(scan.partitions) > 1 else 0]}
     try:
         yield
-    except Exception as problem:
-        if splits and getattr(problem, "code", "") != "FILE_CHANGED":
-            _verify_all(splits)
+    except (Exception, *FOREIGN) as problem:
+        _verify_all(splits)
+        if isinstance(problem, FOREIGN):
+            raise translate(problem, {split.path for split in splits}) from problem
         raise
     _verify_all(splits)
 

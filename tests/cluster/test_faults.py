@@ -25,13 +25,21 @@ EXPECTED = [{"c1": i, "c2": f"value {i}"} for i in range(1000)]
 @pytest.mark.parametrize("stage", [0, 1, 2])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_first_attempt_of_every_task_of_a_stage_dies(stage: int, workers: int) -> None:
+    """A task that is done before the signal arrives is none that dies; the query is then run again until all have."""
+    tasks = 4 if stage == 2 else 1
     faults = KillSome(lambda attempt: attempt.stage == stage and attempt.number == 1)
     with Engine(workers, faults=faults) as engine:
-        tables = engine.execute(count_pairs(ROWS))
-        assert [table.to_pylist() for table in tables] == PAIRS
-        tasks = 4 if stage == 2 else 1
-        assert sorted(faults.asked) == sorted(faults.lost) and len(faults.lost) == tasks
-        assert engine.statistics.attempts_lost == engine.statistics.workers_lost == tasks
+        for _ in range(10):
+            faults.asked.clear()
+            faults.lost.clear()
+            before = engine.statistics.attempts_lost
+            tables = engine.execute(count_pairs(ROWS))
+            assert [table.to_pylist() for table in tables] == PAIRS
+            assert len(faults.asked) == tasks and set(faults.lost) <= set(faults.asked)
+            assert engine.statistics.attempts_lost - before == len(faults.lost)
+            if len(faults.lost) == tasks:
+                break
+        assert sorted(faults.lost) == sorted(faults.asked)
         assert engine.last_metrics is not None
         assert {id: metrics.attempts for id, metrics in engine.last_metrics.stages.items()} == {0: 1, 1: 1, 2: 4}
         assert not list(engine.folder.glob("q*"))

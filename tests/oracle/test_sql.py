@@ -1,6 +1,6 @@
 """SQL through the whole engine against DuckDB, over small tables full of NULLs, duplicates and extreme values.
 
-Every query runs through the worker processes, with several partitions, and again inside the driver.
+Every query runs in many tasks on worker processes, as planned for so few rows, and inside of the driver.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import qengine
+from planner.physical.context import PhysicalOptions
+from planner.physical.plan import plan_physical
 from tpch.same_answer import same_answer
 
 D = Decimal
@@ -70,9 +72,16 @@ def oracle():
     connection.close()
 
 
-@pytest.fixture(scope="module", params=["off", "auto"])
+@pytest.fixture(scope="module", params=["scattered", "off", "auto"])
 def session(request, files):
-    with qengine.Session(workers=2, inline=request.param) as opened:
+    """Through workers in many tasks and buckets, through workers as planned for so few rows, and inside of this process."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        qengine.Session(workers=2, inline=request.param.replace("scattered", "off")) as opened,
+    ):
+        if request.param == "scattered":
+            many = PhysicalOptions(workers=2, task_bytes=1, least_task_bytes=1, buckets=8)
+            patch.setattr("qengine.query.plan_physical", lambda root, allocator, _: plan_physical(root, allocator, many))
         for name in _tables():
             opened.register(name, opened.read_parquet(str(files / f"{name}.parquet")))
         yield opened
