@@ -29,7 +29,8 @@ FOREIGN = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 def translate(exception: BaseException, files: Collection[str] = ()) -> QEngineError:
     """The typed error of an exception; KeyboardInterrupt and the like are the caller's to let through.
 
-    `files` are those that were being read: they are named where the exception names none. Errors of ours come back as new objects, without the traceback of the place where they were raised.
+    `files` are those that were being read: they are named where the exception names none. Errors of ours come back as new
+    objects, without the traceback of the place where they were raised.
     """
     if isinstance(exception, KernelFailure):
         return exception.error
@@ -71,7 +72,7 @@ def _of_value(text: str) -> QEngineError | None:
 
 
 def _of_file(exception: OSError, text: str, files: Collection[str]) -> QEngineError:
-    path = exception.filename or _path(text)
+    path = exception.filename or _path(text, files)
     if isinstance(exception, FileNotFoundError):
         return error("FILE_NOT_FOUND", path=path)
     if exception.errno == errno.ENOSPC:
