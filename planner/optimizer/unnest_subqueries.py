@@ -6,21 +6,29 @@ from typing import cast
 
 from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns, output_ids
-from planner.errors import error
+from planner.dtypes import BOOLEAN
 from planner.expr.nodes import (
+    TRUE,
+    Assign,
+    Compare,
+    CompareOp,
     Exists,
     Expr,
     InSubquery,
+    Literal,
     Not,
     ScalarSubquery,
     SortKey,
     conjunction,
     conjuncts,
 )
+from planner.expr.substitute import reference, rename
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Sort, TopN, pass_through
+from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Sort, TopN, Union, pass_through
+from planner.logical.reallocate import fresh_copy
 from planner.optimizer.unnesting.attach import SUBQUERIES, Attachment
 from planner.rule import OptimizerContext, rule
+from planner.schema import Column
 from planner.tree import Node
 
 
@@ -90,16 +98,71 @@ def _unnest_join(join: Join, context: OptimizerContext) -> LogicalPlan:
     if join.kind is JoinKind.INNER:
         return Filter(join.replace(condition=conjunction(plain)), conjunction(nested))
     left, right = Attachment(join.left, context), Attachment(join.right, context)
+    both: list[Expr] = []
     for term in nested:
         used = _columns_of_subqueries(term)
         if not used & output_ids(join.right):
             plain.append(left.replace(term))
         elif not used & output_ids(join.left):
             plain.append(right.replace(term))
+        elif join.kind is JoinKind.FULL:
+            return _as_union(join, context)
         else:
-            raise error("UNSUPPORTED", what="a subquery in ON that uses both sides of an outer join")
-    joined = join.replace(left=left.plan, right=right.plan, condition=conjunction(plain))
+            both.append(term)
+    inner = right.plan
+    if both:
+        inner, conditions = _by_pairs(join, inner, both, context)
+        plain += conditions
+    joined = join.replace(left=left.plan, right=inner, condition=conjunction(plain))
     return joined if joined.columns == join.columns else Project(joined, pass_through(join.columns))
+
+
+def _by_pairs(join: Join, right: LogicalPlan, terms: list[Expr], context: OptimizerContext) -> tuple[LogicalPlan, list[Expr]]:
+    """Subqueries that use both sides, evaluated for every pair of distinct values that the sides have of what is used.
+
+    The pairs are joined to the right side: each of its rows is there once for every value of the left side, and the join's
+    condition chooses that of the left row, so for every left row each right row is still there once.
+    """
+    used = frozenset().union(*(_columns_of_subqueries(term) for term in terms))
+    stand_ins: dict[int, Column] = {}
+    domains = []
+    for side in (join.left, join.right):
+        copy, fresh = fresh_copy(side, context.allocator)
+        columns = [column for column in side.columns if column.id in used]
+        keys = []
+        for column in columns:
+            stand_ins[column.id] = context.allocator.copy_of(column)
+            keys.append(Assign(stand_ins[column.id], reference(fresh[column.id])))
+        domains.append(Aggregate(copy, tuple(keys), ()))
+    attachment = Attachment(Join(domains[0], domains[1], JoinKind.INNER, TRUE), context)
+    conditions = [attachment.replace(rename(term, stand_ins)) for term in terms]
+
+    def same(side: LogicalPlan) -> list[Expr]:
+        return [
+            Compare(BOOLEAN, CompareOp.NOT_DISTINCT, reference(column), reference(stand_ins[column.id]))
+            for column in side.columns
+            if column.id in stand_ins
+        ]
+
+    paired = Join(right, attachment.plan, JoinKind.INNER, conjunction(same(join.right)))
+    return paired, same(join.left) + conditions
+
+
+def _as_union(join: Join, context: OptimizerContext) -> LogicalPlan:
+    """A full join as a left join and, below it, the right rows without a match."""
+    first, fresh = fresh_copy(join.replace(kind=JoinKind.LEFT), context.allocator)
+    second, others = fresh_copy(join, context.allocator)
+    unmatched = Join(second.right, second.left, JoinKind.ANTI, second.condition)
+    right = output_ids(join.right)
+    filled = tuple(
+        Assign(
+            context.allocator.copy_of(column),
+            reference(others[column.id]) if column.id in right else Literal(column.dtype, None),
+        )
+        for column in join.columns
+    )
+    assert first.columns == tuple(fresh[column.id] for column in join.columns)
+    return Union((first, Project(unmatched, filled)), join.columns)
 
 
 def _columns_of_subqueries(term: Node) -> frozenset[int]:

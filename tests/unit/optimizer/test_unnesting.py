@@ -43,6 +43,14 @@ QUERIES = {
     "not exists in or": "SELECT * FROM o WHERE b = 1 OR NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND i.c = o.b)",
     "exists in select": "SELECT k, EXISTS (SELECT 1 FROM i WHERE i.a = o.a) AS m FROM o",
     "exists in case": "SELECT CASE WHEN EXISTS (SELECT 1 FROM i WHERE i.a = o.a) THEN 'yes' ELSE s END AS m FROM o",
+    # ON of joins, with subqueries that use both sides
+    "left join on both": "SELECT o.k, i.k FROM o LEFT JOIN i ON EXISTS (SELECT 1 FROM j WHERE j.c = o.a AND j.d > i.c)",
+    "left join on both count": "SELECT o.k, i.k FROM o LEFT JOIN i ON o.a = i.a AND"
+    " (SELECT count(*) FROM j WHERE j.c = o.b OR j.d = i.c) > 0",
+    "left join on both not in": "SELECT o.k, i.k FROM o LEFT JOIN i ON o.b NOT IN (SELECT d FROM j WHERE j.c = i.c AND j.d < o.k)",
+    "full join on both": "SELECT o.k, i.k FROM o FULL JOIN i ON EXISTS (SELECT 1 FROM j WHERE j.c = o.a AND j.d > i.c)",
+    "exists left join on both": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON EXISTS"
+    " (SELECT 1 FROM j x WHERE x.c = o.a AND x.d = i.c AND x.d <> j.d) WHERE i.a = o.a AND j.d IS NULL)",
     # IN and NOT IN
     "in": "SELECT * FROM o WHERE a IN (SELECT c FROM i)",
     "in not null": "SELECT * FROM o WHERE k IN (SELECT k FROM i)",
