@@ -137,6 +137,7 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
     "DECIMAL_TOO_WIDE": (BindError, "{what} would need more than 38 digits"),
     "NOT_GROUPED": (BindError, "column {name!r} must be in GROUP BY or inside an aggregate function"),
     "MISPLACED_AGGREGATE": (BindError, "an aggregate function is not allowed in {where}"),
+    "MISPLACED_WINDOW": (BindError, "a window function is not allowed in {where}"),
     "INVALID_ORDINAL": (BindError, "{clause} position {ordinal} is not between 1 and {count}"),
     "COLUMN_COUNT": (BindError, "the number of columns of {what} is {given}, not {expected}"),
     "INVALID_LIMIT": (BindError, "{clause} must be a constant integer that is not negative"),

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from planner.dtypes import DATE, TIMESTAMP, TIMESTAMPTZ
+from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import (
     AggregateCall,
     And,
@@ -31,6 +32,7 @@ from planner.expr.nodes import (
     Or,
     ScalarSubquery,
     SortKey,
+    WindowCall,
 )
 from planner.expr.values import Interval
 from planner.join_kind import JoinKind
@@ -47,6 +49,7 @@ from planner.logical.nodes import (
     TopN,
     Union,
     Values,
+    Window,
 )
 from planner.schema import Column
 from planner.tree import Node, kind_mask, walk
@@ -137,6 +140,8 @@ def operator_text(plan: LogicalPlan, names: ColumnNames) -> str:
             keys = f" by {assigns_text(plan.keys, names)}" if plan.keys else ""
             calls = f": {assigns_text(plan.aggregates, names)}" if plan.aggregates else ""
             return f"Aggregate{keys}{calls}"
+        case Window():
+            return f"Window {window_text(plan.partition, plan.order, names)}: {assigns_text(plan.calls, names)}"
         case Union():
             return f"Union [{names.list(plan.schema)}]"
         case Sort():
@@ -248,6 +253,8 @@ def _node_text(expr: Expr, operands: list[tuple[str, int]], names: ColumnNames) 
             return f"{'TRY_CAST' if expr.lenient else 'CAST'}({texts[0]} AS {expr.dtype})", _ATOM
         case AggregateCall():
             return _aggregate_text(expr, texts), _ATOM
+        case WindowCall():
+            return _window_call_text(expr, texts), _ATOM
         case ScalarSubquery():
             return names.subquery(expr.plan), _ATOM
         case Exists():
@@ -280,6 +287,23 @@ def _aggregate_text(call: AggregateCall, texts: list[str]) -> str:
     inside = ", ".join(arguments) if arguments else "*"
     text = f"{name}({'DISTINCT ' if call.distinct else ''}{inside})"
     return text if call.condition is None else f"{text} FILTER (WHERE {texts[-1]})"
+
+
+def _window_call_text(call: WindowCall, texts: list[str]) -> str:
+    """The call without its partition and order, which are those of the operator."""
+    arguments = texts[: len(call.arguments)]
+    name = "count" if call.function == "count_star" else call.function
+    inside = "*" if call.function == "count_star" else ", ".join(arguments)
+    text = f"{name}({'DISTINCT ' if call.distinct else ''}{inside})"
+    if call.condition is not None:
+        text += f" FILTER (WHERE {texts[-1]})"
+    return f"{text} {call.frame}" if call.function in AGGREGATES or call.function in ("last_value", "nth_value") else text
+
+
+def window_text(partition: tuple[Expr, ...], order: tuple[SortKey, ...], names: ColumnNames) -> str:
+    parts = [f"by {', '.join(expression_text(key, names) for key in partition)}"] if partition else []
+    parts += [f"order by {sort_text(order, names)}"] if order else []
+    return " ".join(parts) or "over all"
 
 
 def literal_text(value: object) -> str:

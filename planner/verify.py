@@ -6,6 +6,7 @@ from planner.analysis.free_columns import free_columns, output_ids, produced_col
 from planner.analysis.nullability import non_null_columns
 from planner.dtypes import BOOLEAN, NULL, DType
 from planner.explain import ColumnNames, expression_text, logical_text
+from planner.expr.equality import same_expression
 from planner.expr.nodes import (
     AggregateCall,
     And,
@@ -20,9 +21,10 @@ from planner.expr.nodes import (
     Not,
     Or,
     ScalarSubquery,
+    WindowCall,
 )
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, LogicalPlan, Union, Values
+from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, LogicalPlan, Union, Values, Window
 from planner.rule import RuleFault
 from planner.tree import Node, kind_mask, walk
 
@@ -128,6 +130,14 @@ def _operator_problem(plan: LogicalPlan) -> str | None:
         case Aggregate():
             if any(not isinstance(assign.expr, AggregateCall) for assign in plan.aggregates):
                 return "an aggregate is not an AggregateCall"
+        case Window():
+            for assign in plan.calls:
+                call = assign.expr
+                if not isinstance(call, WindowCall):
+                    return "a call of Window is not a WindowCall"
+                given_keys, wanted_keys = call.partition + call.order, plan.partition + plan.order
+                if len(given_keys) != len(wanted_keys) or not all(map(same_expression, given_keys, wanted_keys)):
+                    return "the calls of a Window differ in partition or order"
         case Union():
             for arm in plan.arms:
                 if len(arm.columns) != len(columns) or any(not _fits(a.dtype, b.dtype) for a, b in zip(arm.columns, columns)):

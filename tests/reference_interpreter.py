@@ -27,6 +27,7 @@ from planner.expr.nodes import (
     CompareOp,
     Exists,
     Expr,
+    Frame,
     InList,
     InSubquery,
     IsNull,
@@ -35,6 +36,7 @@ from planner.expr.nodes import (
     Or,
     ScalarSubquery,
     SortKey,
+    WindowCall,
 )
 from planner.expr.values import Interval
 from planner.join_kind import JoinKind
@@ -51,6 +53,7 @@ from planner.logical.nodes import (
     TopN,
     Union,
     Values,
+    Window,
 )
 
 Row = dict[int, Any]
@@ -84,6 +87,8 @@ class _Interpreter:
                 return self.join(plan, outer)
             case Aggregate():
                 return self.aggregate(plan, outer)
+            case Window():
+                return self.window(plan, outer)
             case Union():
                 return [
                     {out.id: row[column.id] for out, column in zip(plan.schema, arm.columns, strict=True)}
@@ -178,6 +183,61 @@ class _Interpreter:
                     return quantized(_WIDE.divide(Decimal(total), Decimal(len(values))), call.dtype)
                 return float(total) / len(values)
         raise NotImplementedError(call.function)
+
+    def window(self, plan: Window, outer: Row) -> list[Row]:
+        """Every call for every row, from the list of the rows of its partition and the end of its frame."""
+        partitions: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.sort(self.rows(plan.input, outer), plan.order, outer):
+            partitions.setdefault(tuple(self.value(key, outer | row) for key in plan.partition), []).append(row)
+        found = []
+        for rows in partitions.values():
+            orders = [tuple(self.value(key.expr, outer | row) for key in plan.order) for row in rows]
+            for at, row in enumerate(rows):
+                values = {}
+                for assign in plan.calls:
+                    assert isinstance(assign.expr, WindowCall)
+                    values[assign.column.id] = self.window_value(assign.expr, rows, orders, at, outer)
+                found.append(row | values)
+        return found
+
+    def window_value(self, call: WindowCall, rows: list[Row], orders: list[tuple[Any, ...]], at: int, outer: Row) -> Any:
+        first_peer, peers = orders.index(orders[at]), orders.count(orders[at])
+        end = {Frame.WHOLE: len(rows), Frame.PEERS: first_peer + peers, Frame.ROWS: at + 1}[call.frame]
+        arguments = [self.value(argument, outer | rows[at]) for argument in call.arguments]
+
+        def value_at(index: int) -> Any:
+            return self.value(call.arguments[0], outer | rows[index])
+
+        match call.function:
+            case "row_number":
+                return at + 1
+            case "rank":
+                return first_peer + 1
+            case "dense_rank":
+                return len(set(orders[: at + 1]))
+            case "percent_rank":
+                return first_peer / (len(rows) - 1) if len(rows) > 1 else 0.0
+            case "cume_dist":
+                return (first_peer + peers) / len(rows)
+            case "ntile":
+                if arguments[0] is None:
+                    return None
+                sizes = [len(rows) // arguments[0] + (tile < len(rows) % arguments[0]) for tile in range(arguments[0])]
+                return next(tile + 1 for tile in range(arguments[0]) if at < sum(sizes[: tile + 1]))
+            case "lag" | "lead":
+                if arguments[1] is None:
+                    return None
+                index = at - arguments[1] if call.function == "lag" else at + arguments[1]
+                return value_at(index) if 0 <= index < len(rows) else arguments[2] if len(arguments) > 2 else None
+            case "first_value":
+                return value_at(0)
+            case "last_value":
+                return value_at(end - 1)
+            case "nth_value":
+                number = arguments[1]
+                return value_at(number - 1) if number is not None and 1 <= number <= end else None
+        aggregate = AggregateCall(call.dtype, call.function, call.arguments, call.distinct, call.condition)
+        return self.aggregate_value(aggregate, rows[:end], outer)
 
     def sort(self, rows: list[Row], keys: Sequence[SortKey], outer: Row) -> list[Row]:
         def compare(a: Row, b: Row) -> int:

@@ -19,6 +19,7 @@ from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, physical_value
 from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
+from exec.lower.windows import lower_window
 from exec.sources import scan_table
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.intervals import scaled_value
@@ -40,6 +41,7 @@ from planner.physical.nodes import (
     TopNExec,
     UnionExec,
     ValuesScan,
+    WindowExec,
 )
 from planner.tree import Node, kind_mask, walk
 
@@ -113,6 +115,8 @@ def _lower_node(
             return lower_join(node, inputs[0], inputs[1], analysis, needed)
         case AggregateExec():
             return lower_aggregate(node, inputs[0], analysis)
+        case WindowExec():
+            return lower_window(node, inputs[0], analysis, needed[id(node)])
         case UnionExec():
             return _union(node, inputs, analysis, needed[id(node)])
         case SortExec():
@@ -225,6 +229,8 @@ def _used(node: PhysicalPlan, wanted: frozenset[int]) -> frozenset[int]:
         used |= {key.id for key in node.left_keys + node.right_keys}
     if isinstance(node, AggregateExec):
         used |= {key.id for key in node.keys}
+    if isinstance(node, WindowExec):
+        used |= {key.id for key in node.partition}
     return frozenset(used)
 
 

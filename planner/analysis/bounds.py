@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from planner.analysis.intervals import Bounds, Interval, checked_interval, rescale, type_interval
 from planner.dtypes import is_exact, scale_of
-from planner.expr.nodes import AggregateCall
+from planner.expr.functions import WINDOW_FUNCTIONS
+from planner.expr.nodes import AggregateCall, WindowCall
 from planner.join_kind import JoinKind
 from planner.physical.nodes import (
     AggregateExec,
@@ -25,6 +26,7 @@ from planner.physical.nodes import (
     TopNExec,
     UnionExec,
     ValuesScan,
+    WindowExec,
 )
 
 ROW_LIMIT = 2**62
@@ -82,6 +84,10 @@ class BoundsAnalysis:
             keys = {key.id: inputs[key.id] for key in plan.keys if key.id in inputs}
             calls = ((assign.column.id, aggregate_interval(assign.expr, inputs, rows)) for assign in plan.aggregates)  # type: ignore[arg-type]
             return keys | _known(calls)
+        if isinstance(plan, WindowExec):
+            rows = self.rows(plan.input)
+            found = ((assign.column.id, window_interval(assign.expr, inputs, rows)) for assign in plan.calls)  # type: ignore[arg-type]
+            return inputs | _known(found)
         return inputs
 
     def _union(self, plan: UnionExec) -> dict[int, Interval]:
@@ -116,6 +122,25 @@ class BoundsAnalysis:
                 return left
             return left * max(1, right) + (right if plan.kind is JoinKind.FULL else 0)
         return self.rows(plan.inputs[0])
+
+
+def window_interval(call: WindowCall, inputs: Bounds, rows: int) -> Interval | None:
+    """The interval of a window function's result over `rows` rows whose columns lie in `inputs`."""
+    if not is_exact(call.dtype):
+        return None
+    if call.function not in WINDOW_FUNCTIONS:
+        return aggregate_interval(as_aggregate(call), inputs, rows)
+    if call.function in ("lag", "lead", "first_value", "last_value", "nth_value"):
+        values = [call.arguments[0], *call.arguments[2:]] if call.function in ("lag", "lead") else call.arguments[:1]
+        intervals = [checked_interval(value, inputs) or type_interval(call.dtype) for value in values]
+        assert all(interval is not None for interval in intervals)
+        return Interval(min(i.low for i in intervals if i), max(i.high for i in intervals if i))
+    return Interval(0, max(rows, 1)) if call.function != "ntile" else type_interval(call.dtype)
+
+
+def as_aggregate(call: WindowCall) -> AggregateCall:
+    """The aggregate of a window call, as it is over the rows of one frame."""
+    return AggregateCall(call.dtype, call.function, call.arguments, call.distinct, call.condition)
 
 
 def aggregate_interval(call: AggregateCall, inputs: Bounds, rows: int) -> Interval | None:

@@ -23,8 +23,8 @@ from planner.dtypes import (
     is_temporal,
     scale_of,
 )
-from planner.expr.functions import FUNCTIONS
-from planner.expr.nodes import AggregateCall, And, Call, Cast, Expr, Literal, Or, ScalarSubquery
+from planner.expr.functions import FUNCTIONS, WINDOW_FUNCTIONS
+from planner.expr.nodes import AggregateCall, And, Call, Cast, Expr, Literal, Or, ScalarSubquery, WindowCall
 from planner.join_kind import JoinKind
 from planner.logical.nodes import DependentJoin, Join, LogicalPlan
 from planner.tree import Node, kind_mask, walk
@@ -35,7 +35,7 @@ ROWS = 2**62
 _DEEP = 100
 """Intervals are computed recursively; deeper arithmetic counts as able to raise."""
 
-_RAISERS = kind_mask(Call, Cast, AggregateCall, ScalarSubquery, Join, DependentJoin)
+_RAISERS = kind_mask(Call, Cast, AggregateCall, WindowCall, ScalarSubquery, Join, DependentJoin)
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "negate", "abs"))
 _DIVISIONS = frozenset(("divide", "integer_divide", "modulo"))
 
@@ -61,6 +61,10 @@ def _raises(node: Node) -> bool:
             return not node.lenient and _cast_raises(node)
         case AggregateCall():
             return _aggregate_raises(node)
+        case WindowCall():
+            if node.function in WINDOW_FUNCTIONS:
+                return node.function == "ntile"  # into no tiles
+            return _aggregate_raises(AggregateCall(node.dtype, node.function, node.arguments))
         case ScalarSubquery():
             return not (isinstance(node.plan, LogicalPlan) and at_most_one_row(node.plan))
         case Join() | DependentJoin():

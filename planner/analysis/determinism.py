@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from planner.dir import Determinism
 from planner.dtypes import is_float
-from planner.expr.functions import AGGREGATES
-from planner.expr.nodes import AggregateCall, ColumnRef
+from planner.expr.functions import AGGREGATES, WINDOW_FUNCTIONS
+from planner.expr.nodes import AggregateCall, ColumnRef, Expr, Frame, WindowCall
 from planner.physical.nodes import (
     AggregateExec,
     ExchangePlan,
@@ -22,6 +22,7 @@ from planner.physical.nodes import (
     SortExec,
     TopNExec,
     UnionExec,
+    WindowExec,
 )
 from planner.tree import Node, kind_mask, walk
 
@@ -68,6 +69,17 @@ class DeterminismAnalysis:
                 level = min(level, Determinism.SET)
                 floats = (c for c, call in calls if is_float(call.dtype) and call.function not in ("min", "max"))
                 unstable = unstable | frozenset(floats)
+            case WindowExec():
+                keys = tuple(column.id for column in plan.partition)
+                deciding = plan.order
+                if level < Determinism.ORDERED and any(_chooses(assign.expr, plan) for assign in plan.calls):
+                    level = Determinism.INDETERMINATE
+                unstable = unstable | frozenset(
+                    assign.column.id
+                    for assign in plan.calls
+                    if (is_float(assign.expr.dtype) and getattr(assign.expr, "function", "") in _ADDING)
+                    or _uses(assign.expr, unstable)
+                )
             case UnionExec():
                 unstable = frozenset(
                     column.id
@@ -85,6 +97,21 @@ class DeterminismAnalysis:
             level = Determinism.INDETERMINATE
         self._level[id(plan)] = level
         self._unstable[id(plan)] = unstable
+
+
+_ADDING = frozenset(("sum", "avg", "stddev_samp", "var_samp"))
+
+
+def _chooses(call: Expr, plan: WindowExec) -> bool:
+    """Whether the result depends on the order of rows that tie. Rows that agree on every column are as good as one another."""
+    assert isinstance(call, WindowCall)
+    if call.function in WINDOW_FUNCTIONS:
+        by_peers = WINDOW_FUNCTIONS[call.function].by_peers
+    else:
+        by_peers = call.frame is not Frame.ROWS and not AGGREGATES[call.function].order_sensitive
+    fixed = {column.id for column in plan.partition}
+    fixed |= {key.expr.column.id for key in plan.order if isinstance(key.expr, ColumnRef)}
+    return not by_peers and not fixed.issuperset(column.id for column in plan.input.columns)
 
 
 def _uses(expr: Node, columns: frozenset[int]) -> bool:

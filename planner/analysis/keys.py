@@ -9,7 +9,19 @@ from planner.analysis.free_columns import output_ids
 from planner.analysis.per_node import bottom_up
 from planner.expr.nodes import ColumnRef, Compare, CompareOp, Expr, Literal, conjuncts
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, Values
+from planner.logical.nodes import (
+    Aggregate,
+    DependentJoin,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Sort,
+    TopN,
+    Values,
+    Window,
+)
 
 Keys = frozenset[frozenset[int]]
 
@@ -28,7 +40,7 @@ def unique_keys(plan: LogicalPlan) -> Keys:
     match plan:
         case Values():
             return _SINGLE_ROW if len(plan.rows) <= 1 else _NONE
-        case Filter() | Sort():
+        case Filter() | Sort() | Window():
             return unique_keys(plan.input)
         case Limit() | TopN():
             return _SINGLE_ROW if plan.limit is not None and plan.limit <= 1 else unique_keys(plan.input)
@@ -55,7 +67,7 @@ def exactly_one_row(plan: LogicalPlan) -> bool:
             return len(plan.rows) == 1
         case Aggregate():
             return not plan.keys
-        case Project() | Sort():
+        case Project() | Sort() | Window():
             return exactly_one_row(plan.input)
         case Limit() | TopN():
             return plan.offset == 0 and plan.limit != 0 and exactly_one_row(plan.input)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from planner.analysis.per_node import bottom_up
 from planner.expr.fingerprint import Fingerprints
-from planner.expr.functions import AGGREGATES, FUNCTIONS
+from planner.expr.functions import AGGREGATES, FUNCTIONS, WINDOW_FUNCTIONS
 from planner.expr.nodes import (
     AggregateCall,
     And,
@@ -27,6 +27,7 @@ from planner.expr.nodes import (
     Literal,
     Not,
     Or,
+    WindowCall,
 )
 from planner.join_kind import JoinKind
 from planner.logical.nodes import (
@@ -42,6 +43,7 @@ from planner.logical.nodes import (
     TopN,
     Union,
     Values,
+    Window,
 )
 
 Columns = frozenset[int]
@@ -79,6 +81,11 @@ def non_null_columns(plan: LogicalPlan) -> Columns:
                 if isinstance(assign.expr, AggregateCall) and _aggregate_never_null(assign.expr, bool(plan.keys), known):
                     groups.append(assign.column.id)
             return frozenset(groups)
+        case Window():
+            calls = ((assign.column.id, assign.expr) for assign in plan.calls)
+            return non_null_columns(plan.input) | {
+                column for column, call in calls if isinstance(call, WindowCall) and _window_never_null(call)
+            }
         case Union():
             known_by_arm = [non_null_columns(arm) for arm in plan.arms]
             return frozenset(
@@ -122,6 +129,12 @@ def _aggregate_never_null(call: AggregateCall, grouped: bool, known: Columns) ->
     if call.function in ("stddev_samp", "var_samp"):
         return False
     return grouped and call.condition is None and all(never_null(argument, known) for argument in call.arguments)
+
+
+def _window_never_null(call: WindowCall) -> bool:
+    if call.function in WINDOW_FUNCTIONS:
+        return WINDOW_FUNCTIONS[call.function].never_null
+    return not AGGREGATES[call.function].empty_is_null
 
 
 def never_null(expr: Expr, known: Columns, depth: int = 0) -> bool:

@@ -127,6 +127,36 @@ FUNCTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
+class WindowFunction:
+    """A function of a row's place among the rows of its partition. `never_null`: it gives no NULL.
+
+    `by_peers`: rows that tie get equal results, so the order among them does not matter.
+    """
+
+    name: str
+    never_null: bool = False
+    by_peers: bool = False
+
+
+WINDOW_FUNCTIONS = {
+    function.name: function
+    for function in (
+        WindowFunction("row_number", never_null=True),
+        WindowFunction("rank", never_null=True, by_peers=True),
+        WindowFunction("dense_rank", never_null=True, by_peers=True),
+        WindowFunction("percent_rank", never_null=True, by_peers=True),
+        WindowFunction("cume_dist", never_null=True, by_peers=True),
+        WindowFunction("ntile"),  # number of tiles (literal)
+        WindowFunction("lag"),  # value, offset (literal), value where there is no such row
+        WindowFunction("lead"),
+        WindowFunction("first_value"),
+        WindowFunction("last_value"),
+        WindowFunction("nth_value"),  # value, number from 1 (literal)
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """An aggregate function.
 

@@ -157,6 +157,31 @@ class SortKey(Node):
     nulls_first: bool = False
 
 
+class Frame(StrEnum):
+    """The rows of its partition that a window aggregate sees from a row; those without an order are all peers."""
+
+    WHOLE = "whole partition"
+    PEERS = "up to the last peer"
+    ROWS = "up to the row"
+
+
+@node
+class WindowCall(Expr):
+    """A function of `planner.expr.functions`, window function or aggregate, over the rows around each row; under a Window.
+
+    `partition` and `order` are columns: the binder computes whatever is more below. Rows where `condition` is not true are left
+    out (FILTER).
+    """
+
+    function: str
+    arguments: tuple[Expr, ...]
+    partition: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+    frame: Frame
+    distinct: bool = False
+    condition: Expr | None = None
+
+
 @node
 class ScalarSubquery(Expr):
     """The single value of the first output column of `plan`: NULL if it has no row, an error if it has several.

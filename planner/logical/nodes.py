@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.catalog import TableSnapshot
-from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey
+from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey, WindowCall
 from planner.join_kind import JoinKind, join_columns
 from planner.schema import Column, Schema
 from planner.tree import Node, node
@@ -128,6 +128,32 @@ class Aggregate(LogicalPlan):
     @property
     def columns(self) -> Schema:
         return tuple(assign.column for assign in self.keys + self.aggregates)
+
+
+@node
+class Window(LogicalPlan):
+    """The input's rows, each with one column more for every call. All calls (WindowCalls) have the same partition and order."""
+
+    input: LogicalPlan
+    calls: tuple[Assign, ...]
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns + tuple(assign.column for assign in self.calls)
+
+    @property
+    def partition(self) -> tuple[Expr, ...]:
+        return self._call.partition
+
+    @property
+    def order(self) -> tuple[SortKey, ...]:
+        return self._call.order
+
+    @property
+    def _call(self) -> WindowCall:
+        call = self.calls[0].expr
+        assert isinstance(call, WindowCall)
+        return call
 
 
 @node

@@ -29,6 +29,7 @@ from planner.optimizer.push_filter_through_join import push_filter_through_join
 from planner.optimizer.push_filter_through_project import push_filter_through_project
 from planner.optimizer.push_filter_through_sort import push_filter_through_sort
 from planner.optimizer.push_filter_through_union import push_filter_through_union
+from planner.optimizer.push_filter_through_window import push_filter_through_window
 from planner.optimizer.push_limit_through_project import push_limit_through_project
 from planner.optimizer.push_limit_through_union import push_limit_through_union
 from planner.optimizer.push_semi_join_through_join import push_semi_join_through_join
@@ -63,6 +64,7 @@ BATCHES: tuple[Batch, ...] = (
         push_filter_through_aggregate,
         push_filter_through_sort,
         push_filter_through_union,
+        push_filter_through_window,
         push_condition_into_inputs,
         push_semi_join_through_project,
         propagate_empty_relation,

@@ -6,11 +6,24 @@ from planner.expr.nodes import FALSE, Assign, Literal
 from planner.expr.predicates import is_never_true
 from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Sort, TopN, Union, Values, pass_through
+from planner.logical.nodes import (
+    Aggregate,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Sort,
+    TopN,
+    Union,
+    Values,
+    Window,
+    pass_through,
+)
 from planner.rule import OptimizerContext, rule
 
 
-@rule(Filter, Project, Join, Aggregate, Union, Sort, Limit, TopN)
+@rule(Filter, Project, Join, Aggregate, Window, Union, Sort, Limit, TopN)
 def propagate_empty_relation(plan: LogicalPlan, context: OptimizerContext) -> LogicalPlan | None:
     """What is provably without rows is a constant without rows.
 
@@ -24,7 +37,7 @@ def propagate_empty_relation(plan: LogicalPlan, context: OptimizerContext) -> Lo
             return _nothing(plan)
         case Limit() | TopN() if plan.limit == 0:
             return _nothing(plan)
-        case Filter() | Project() | Sort() | Limit() | TopN():
+        case Filter() | Project() | Window() | Sort() | Limit() | TopN():
             return _nothing(plan) if _is_empty(plan.input) else None
         case Aggregate():
             return _nothing(plan) if plan.keys and _is_empty(plan.input) else None

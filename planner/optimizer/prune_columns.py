@@ -22,6 +22,7 @@ from planner.logical.nodes import (
     TopN,
     Union,
     Values,
+    Window,
     pass_through,
 )
 from planner.rule import OptimizerContext, rule
@@ -83,6 +84,10 @@ def _inputs(visit: _Visit) -> list[tuple[LogicalPlan, Needed]]:
             wanted = needed | free_columns(plan.condition) if unneeded is None else needed
             sides = [(side, wanted & output_ids(side)) for side in (plan.left, plan.right)]
             return [side for side in sides if side[0] is not unneeded]
+        case Window():
+            calls = _kept_calls(plan, needed)
+            used = frozenset().union(*(free_columns(assign.expr) for assign in calls))
+            return [(plan.input, (needed | used) & output_ids(plan.input))]
         case Union():
             places = _kept_places(plan, needed)
             return [(arm, frozenset(arm.columns[at].id for at in places)) for arm in plan.arms]
@@ -133,11 +138,21 @@ def _rebuilt(visit: _Visit, inputs: list[LogicalPlan], needs: list[Needed]) -> L
                 return inputs[0]
             left, right = (_narrowed(side, need) for side, need in zip(inputs, needs, strict=True))
             return plan.replace(left=left, right=right)
+        case Window():
+            calls = _kept_calls(plan, needed)
+            if not calls:
+                return inputs[0]
+            same_calls = len(calls) == len(plan.calls)
+            return plan.replace(input=_narrowed(inputs[0], needs[0]), calls=plan.calls if same_calls else calls)
         case Union():
             return _rebuilt_union(plan, needed, inputs)
         case Sort() | TopN() | Limit():
             return plan.replace(input=_narrowed(inputs[0], needs[0]))
     return plan.replace(input=inputs[0])
+
+
+def _kept_calls(plan: Window, needed: Needed) -> tuple[Assign, ...]:
+    return tuple(assign for assign in plan.calls if assign.column.id in needed)
 
 
 def _kept_places(plan: Union, needed: Needed) -> list[int]:

@@ -7,7 +7,8 @@ order, determinism of its producer, columns with encodings, and evaluation · re
 from __future__ import annotations
 
 from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, Stage, StageGraph
-from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text
+from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text, window_text
+from planner.expr.nodes import ColumnRef
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import (
     AggregateExec,
@@ -23,6 +24,7 @@ from planner.physical.nodes import (
     TopNExec,
     UnionExec,
     ValuesScan,
+    WindowExec,
 )
 from planner.schema import Column
 
@@ -88,6 +90,9 @@ def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str
             keys = f" by {names.list(plan.keys)}" if plan.keys else ""
             calls = f": {assigns_text(plan.aggregates, names)}" if plan.aggregates else ""
             return f"Aggregate {plan.mode}{keys}{calls}"
+        case WindowExec():
+            partition = tuple(ColumnRef(column.dtype, column) for column in plan.partition)
+            return f"Window {window_text(partition, plan.order, names)}: {assigns_text(plan.calls, names)}"
         case UnionExec():
             return f"Union [{names.list(plan.schema)}]"
         case SortExec():

@@ -185,6 +185,25 @@ class AggregateExec(PhysicalPlan):
 
 
 @node
+class WindowExec(PhysicalPlan):
+    """The input's columns and one more for every call, in the order of partitions and keys.
+
+    `partition` are columns of the input; all rows of a partition are in one task. `sum` over integers or decimals has the type
+    DECIMAL(38, scale) here, as in AggregateExec.
+    """
+
+    input: PhysicalPlan
+    partition: tuple[Column, ...]
+    order: tuple[SortKey, ...]
+    calls: tuple[Assign, ...]
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns + tuple(assign.column for assign in self.calls)
+
+
+@node
 class UnionExec(PhysicalPlan):
     """The rows of this task's part of every arm, one arm after the other; column i of `schema` is column i of every arm."""
 

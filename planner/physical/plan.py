@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.analysis.can_raise import can_raise
 from planner.analysis.cardinality import CardinalityAnalysis
 from planner.errors import error
-from planner.expr.nodes import AggregateCall, Call, Cast, ColumnRef, Expr, conjunction, conjuncts
-from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Union, Values
+from planner.expr.nodes import AggregateCall, Call, Cast, ColumnRef, Expr, WindowCall, conjunction, conjuncts
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Union, Values, Window
 from planner.physical.context import PhysicalContext, PhysicalOptions, Planned
 from planner.physical.nodes import FilterExec, PhysicalPlan, ProjectExec, ValuesScan
 from planner.physical.properties import SINGLE
@@ -15,6 +15,7 @@ from planner.physical.strategies.join import plan_join
 from planner.physical.strategies.scan import plan_scan
 from planner.physical.strategies.sort_and_limit import plan_limit, plan_sort, plan_top_n
 from planner.physical.strategies.union import plan_union
+from planner.physical.strategies.window import plan_window
 from planner.schema import ColumnAllocator
 from planner.tree import Node, kind_mask, rewrite, walk
 
@@ -70,6 +71,8 @@ def _plan_one(plan: LogicalPlan, inputs: list[Planned], context: PhysicalContext
             return plan_join(plan, inputs[0], inputs[1], context)
         case Aggregate():
             return plan_aggregate(plan, inputs[0], context)
+        case Window():
+            return plan_window(plan, inputs[0], context)
         case Union():
             return plan_union(plan, inputs, context)
         case Sort():
@@ -108,6 +111,6 @@ def _bucket_count(root: LogicalPlan, options: PhysicalOptions) -> int:
 def _arithmetic_columns(root: LogicalPlan) -> frozenset[int]:
     """Columns used inside of calls, casts or aggregates: those whose bounds decide how arithmetic is done."""
     found: set[int] = set()
-    for expr in walk(root, kind_mask(Call, AggregateCall, Cast)):
+    for expr in walk(root, kind_mask(Call, AggregateCall, WindowCall, Cast)):
         found.update(ref.column.id for ref in walk(expr, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef))
     return frozenset(found)

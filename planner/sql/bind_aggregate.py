@@ -17,7 +17,7 @@ from planner.logical.nodes import Aggregate, LogicalPlan
 from planner.sql.arithmetic import quotient_type
 from planner.sql.coercion import cast_to, to_boolean
 from planner.sql.context import BindContext
-from planner.sql.dispatch import bind_expression, handles
+from planner.sql.dispatch import bind_expression, describe, handles, refuse_arguments
 from planner.sql.positions import function_name
 from planner.sql.scope import Scope
 from planner.tree import Node, kind_mask, walk
@@ -70,21 +70,9 @@ def bind_ignore_nulls(context: BindContext, scope: Scope, node: exp.Expr) -> Exp
 
 
 def _bind(context: BindContext, scope: Scope, node: exp.Expr, condition_node: exp.Expr | None) -> Expr:
-    argument, distinct = node.this, False
-    if isinstance(argument, exp.Distinct):
-        if argument.args.get("on") or len(argument.expressions) != 1:
-            raise context.unsupported("DISTINCT over several expressions", argument)
-        argument, distinct = argument.expressions[0], True
-    if node.args.get("expressions"):
-        given = f"{1 + len(node.expressions)} arguments"
-        raise context.error("WRONG_ARGUMENTS", node, name="count", expected="at most one argument", given=given)
-
+    argument, distinct, star = _argument(context, node)
     outer_level, outer_clause = context.level, scope.clause
     context.level, scope.clause = -1, "an aggregate function" if outer_clause is None else outer_clause
-    is_count = isinstance(node, exp.Count)
-    star = is_count and (argument is None or isinstance(argument, exp.Star))
-    if star and distinct:
-        raise context.unsupported("count(DISTINCT *)", node)
     bound = None if star or argument is None else bind_expression(context, scope, argument)
     condition = None
     if condition_node is not None:
@@ -97,14 +85,43 @@ def _bind(context: BindContext, scope: Scope, node: exp.Expr, condition_node: ex
         raise context.error("MISPLACED_AGGREGATE", node, where=owner.clause)
     owner.has_aggregates = True
 
-    if bound is None:
-        call = AggregateCall(t.BIGINT, "count_star", (), False, condition)
-    elif is_count:
-        call = AggregateCall(t.BIGINT, "count", (bound,), distinct, condition)
-    else:
-        call = _typed_call(context, _FUNCTIONS[type(node)], bound, distinct, condition, node)
+    call = _call_of(context, node, bound, distinct, condition)
     context.aggregates[id(call)] = (call, owner, node)
     return call
+
+
+def _argument(context: BindContext, node: exp.Expr) -> tuple[exp.Expr | None, bool, bool]:
+    """The argument's syntax, whether DISTINCT stands before it, and whether it is count(*)."""
+    argument, distinct = node.this, False
+    if isinstance(argument, exp.Distinct):
+        if argument.args.get("on") or len(argument.expressions) != 1:
+            raise context.unsupported("DISTINCT over several expressions", argument)
+        argument, distinct = argument.expressions[0], True
+    if node.args.get("expressions"):
+        given = f"{1 + len(node.expressions)} arguments"
+        raise context.error("WRONG_ARGUMENTS", node, name="count", expected="at most one argument", given=given)
+    star = isinstance(node, exp.Count) and (argument is None or isinstance(argument, exp.Star))
+    if star and distinct:
+        raise context.unsupported("count(DISTINCT *)", node)
+    return argument, distinct, star
+
+
+def _call_of(context: BindContext, node: exp.Expr, bound: Expr | None, distinct: bool, condition: Expr | None) -> AggregateCall:
+    if bound is None:
+        return AggregateCall(t.BIGINT, "count_star", (), False, condition)
+    if isinstance(node, exp.Count):
+        return AggregateCall(t.BIGINT, "count", (bound,), distinct, condition)
+    return _typed_call(context, _FUNCTIONS[type(node)], bound, distinct, condition, node)
+
+
+def windowed_aggregate(context: BindContext, scope: Scope, node: exp.Expr, condition: Expr | None) -> AggregateCall:
+    """An aggregate that OVER follows. Its argument may hold aggregates of the query. Raises UNSUPPORTED for all else."""
+    if type(node) not in _FUNCTIONS and not isinstance(node, exp.Count):
+        raise context.unsupported(f"{describe(context, node)} with OVER", node)
+    refuse_arguments(context, node, ("this", "expressions", "big_int"))
+    argument, distinct, star = _argument(context, node)
+    bound = None if star or argument is None else bind_expression(context, scope, argument)
+    return _call_of(context, node, bound, distinct, condition)
 
 
 def _typed_call(

@@ -1,6 +1,7 @@
 """Queries: SELECT with all its clauses, VALUES, set operations, parentheses around queries, and WITH.
 
-The plan of a SELECT, from the bottom: FROM, Filter (WHERE), Aggregate and Filter (HAVING), Project to the output columns and
+The plan of a SELECT, from the bottom: FROM, Filter (WHERE), Aggregate and Filter (HAVING), Window and
+Filter (QUALIFY), Project to the output columns and
 whatever else ORDER BY needs, Aggregate without functions (DISTINCT), Sort, Limit, and a last Project if columns were added.
 """
 
@@ -19,6 +20,7 @@ from planner.sql.bind_aggregate import Grouping, aggregate_in
 from planner.sql.bind_from import bind_from, star_columns
 from planner.sql.bind_set_operations import bind_set_operation
 from planner.sql.bind_values import bind_values
+from planner.sql.bind_window import Windowing
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
@@ -27,7 +29,21 @@ from planner.sql.parse import end_of
 from planner.sql.scope import BoundRelation, Cte, Relation, Scope, find_column, unknown_alias
 
 _SELECT_ARGUMENTS = frozenset(
-    {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
+    {
+        "with_",
+        "expressions",
+        "distinct",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "qualify",
+        "windows",
+        "order",
+        "limit",
+        "offset",
+    }
 )
 
 
@@ -121,14 +137,23 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
     where = node.args.get("where")
     if where is not None:
         plan = Filter(plan, _condition(context, scope, where.this, "WHERE"))
+    context.selects.append(scope)
+    scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
     items = _bind_items(context, scope, node.expressions)
     scope.aliases = aliases
     group = _bind_group(context, scope, node.args.get("group"), items)
     having = node.args.get("having")
     having_expr = None
     if having is not None:
+        scope.no_windows = "HAVING"
         having_expr = to_boolean(context, bind_expression(context, scope, having.this), "HAVING", having.this)
+        scope.no_windows = None
+    qualify = node.args.get("qualify")
+    qualify_expr = None
+    if qualify is not None:
+        qualify_expr = to_boolean(context, bind_expression(context, scope, qualify.this), "QUALIFY", qualify.this)
     order = _bind_order(context, scope, node.args.get("order"), items)
+    context.selects.pop()
 
     if group is not None or having is not None or scope.has_aggregates:
         grouping = Grouping(context, scope, plan, group or [])
@@ -138,9 +163,24 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
             order_key.expr = grouping.over_groups(order_key.expr) if order_key.item is None else order_key.expr
         if having_expr is not None:
             having_expr = grouping.over_groups(having_expr)
+        if qualify_expr is not None:
+            qualify_expr = grouping.over_groups(qualify_expr)
         plan = grouping.plan()
         if having_expr is not None:
             plan = Filter(plan, having_expr)
+    if qualify is not None and not scope.has_windows:
+        raise context.error("SYNTAX", qualify.this, detail="QUALIFY needs a window function in the query")
+    if scope.has_windows:
+        windowing = Windowing(context, plan)
+        for item in items:
+            item.expr = windowing.replace(item.expr)
+        for order_key in order:
+            order_key.expr = windowing.replace(order_key.expr)
+        if qualify_expr is not None:
+            qualify_expr = windowing.replace(qualify_expr)
+        plan = windowing.plan()
+        if qualify_expr is not None:
+            plan = Filter(plan, conjunction((qualify_expr,)))
     distinct = node.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise context.unsupported("DISTINCT ON", distinct.args["on"])

@@ -10,10 +10,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from planner import dtypes as t
-from planner.expr.nodes import Assign, Cast, Compare, CompareOp, Expr, conjunction
+from planner.expr.nodes import Assign, Cast, Compare, CompareOp, Expr, Frame, WindowCall, conjunction
 from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Join, LogicalPlan, Project, Union, pass_through
+from planner.logical.nodes import Aggregate, Join, LogicalPlan, Project, Union, Window, pass_through
 from planner.sql.coercion import common_type
 from planner.sql.context import BindContext
 from planner.sql.dispatch import describe, refuse_arguments
@@ -99,12 +99,21 @@ def _column_type(context: BindContext, types: list[t.DType], node: exp.Expr) -> 
 
 def _matched(context: BindContext, left: LogicalPlan, right: LogicalPlan, node: exp.Expr) -> LogicalPlan:
     """INTERSECT or EXCEPT of two plans."""
-    if not node.args.get("distinct"):
-        raise context.unsupported(f"{describe(context, node)} ALL", node)
     left, right = _unified(context, [left, right], node)
+    columns, distinct = left.columns, bool(node.args.get("distinct"))
+    if not distinct:
+        left, right = _numbered(context, left), _numbered(context, right)
     kind = JoinKind.SEMI if isinstance(node, exp.Intersect) else JoinKind.ANTI
     equal: list[Expr] = [
         Compare(t.BOOLEAN, CompareOp.NOT_DISTINCT, reference(a), reference(b))
         for a, b in zip(left.columns, right.columns, strict=True)
     ]
-    return _distinct(Join(left, right, kind, conjunction(equal)))
+    joined = Join(left, right, kind, conjunction(equal))
+    return _distinct(joined) if distinct else Project(joined, pass_through(columns))
+
+
+def _numbered(context: BindContext, plan: LogicalPlan) -> Window:
+    """Every row with its number among the rows that are equal to it."""
+    equal = tuple(reference(column) for column in plan.columns)
+    number = WindowCall(t.BIGINT, "row_number", (), equal, (), Frame.WHOLE)
+    return Window(plan, (Assign(context.allocator.new("number", t.BIGINT), number),))

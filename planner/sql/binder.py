@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 # Importing these registers what they bind.
-from planner.sql import bind_aggregate, bind_functions, bind_operators, bind_subquery  # noqa: F401  isort: skip
+from planner.sql import bind_aggregate, bind_functions, bind_operators, bind_subquery, bind_window  # noqa: F401  isort: skip
 
 from planner.catalog import TableSnapshot
 from planner.errors import Position, QEngineError, error

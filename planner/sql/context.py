@@ -31,12 +31,13 @@ class BindContext:
     """The state of binding one statement.
 
     `level` is the depth of the innermost scope in which a column was resolved since it was last reset: it tells to which
-    query an aggregate belongs. `origins` and `aggregates` are keyed by the identity of nodes that they keep alive.
+    query an aggregate belongs. `selects` are the scopes of the SELECTs being bound, the innermost
+    last. `origins` and `aggregates` are keyed by the identity of nodes that they keep alive.
     """
 
     __slots__ = (
         "_now", "aggregates", "allocator", "catalog", "depth", "dialect", "frames", "level", "like_escape", "origins",
-        "references", "tables", "text",
+        "references", "selects", "tables", "text",
     )  # fmt: skip
 
     def __init__(self, text: str, catalog: Catalog, dialect: str, allocator: ColumnAllocator) -> None:
@@ -51,6 +52,7 @@ class BindContext:
         self.depth = 0
         self.level = -1
         self.references = 0
+        self.selects: list[Scope] = []
         self._now: datetime.datetime | None = None
         self.like_escape = "\\" if dialect in ("postgres", "mysql", "spark", "databricks", "hive", "redshift") else ""
 

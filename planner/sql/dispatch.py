@@ -89,11 +89,9 @@ _ARGUMENT_NAMES = {
     "system_time": "FOR SYSTEM_TIME",
     "version": "a table version",
     "when": "a table version",
-    "windows": "WINDOW",
 }
 
 _CLASS_NAMES: dict[type[exp.Expr], str] = {
-    exp.Window: "a window function (OVER)",
     exp.Union: "UNION",
     exp.Intersect: "INTERSECT",
     exp.Except: "EXCEPT",

@@ -61,10 +61,15 @@ class Scope:
     """The names that an expression may use.
 
     `clause` names the clause being bound if aggregates are not allowed in it. `aliases` are the output names that may be used,
-    with their syntax. `has_aggregates` is set when an aggregate of this scope's query was bound.
+    with their syntax. `has_aggregates` is set when an aggregate of this scope's query was bound, `has_windows` when a window
+    function was; `no_windows` names the clause being bound if only the latter are not allowed in it. `windows` are those of the
+    WINDOW clause.
     """
 
-    __slots__ = ("aliases", "clause", "ctes", "depth", "has_aggregates", "merged", "parent", "relations")
+    __slots__ = (
+        "aliases", "clause", "ctes", "depth", "has_aggregates", "has_windows", "merged", "no_windows", "parent", "relations",
+        "windows",
+    )  # fmt: skip
 
     def __init__(self, parent: Scope | None, ctes: dict[str, Cte]) -> None:
         self.parent = parent
@@ -75,6 +80,9 @@ class Scope:
         self.aliases: dict[str, exp.Expr] = {}
         self.clause: str | None = None
         self.has_aggregates = False
+        self.has_windows = False
+        self.no_windows: str | None = None
+        self.windows: dict[str, exp.Expr] = {}
 
     def ancestor(self, depth: int) -> Scope:
         """The scope at a depth, this one or one around it."""

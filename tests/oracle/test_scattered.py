@@ -34,6 +34,21 @@ UNIONS = [
     "SELECT k FROM t WHERE k IN (SELECT k FROM u UNION ALL SELECT v FROM small)",
 ]
 
+WINDOWS = [
+    "SELECT k, v, id, row_number() OVER (PARTITION BY k ORDER BY id), sum(v) OVER (PARTITION BY k ORDER BY id) FROM t",
+    "SELECT k, sum(p) OVER (PARTITION BY k), avg(p) OVER (PARTITION BY k), count(*) OVER () FROM t",
+    "SELECT k, s, rank() OVER (PARTITION BY k, s ORDER BY v), max(v) OVER (PARTITION BY k) FROM t",
+    "SELECT k, id FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY id DESC) = 1",
+    "SELECT k, n, sum(n) OVER (ORDER BY k) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) x",
+    "SELECT k, count(*), rank() OVER (ORDER BY count(*) DESC) FROM t GROUP BY k",
+    (
+        "SELECT x.k, x.r, u.s FROM (SELECT k, rank() OVER (PARTITION BY k ORDER BY id) AS r FROM t) x JOIN u ON "
+        "x.k = u.k AND x.r < 3"
+    ),
+    "SELECT k, v FROM t INTERSECT ALL SELECT k, v FROM u",
+    "SELECT k, v FROM t EXCEPT ALL SELECT k, v FROM u",
+]
+
 ORDERED = [
     "SELECT k, v FROM t UNION ALL SELECT k, v FROM u",
     "SELECT k, v FROM t WHERE v > 3 UNION ALL SELECT k, v FROM small UNION ALL SELECT k, v FROM u WHERE v < 9",
@@ -93,7 +108,7 @@ def _difference(databases, text: str, *, in_sequence: bool) -> str | None:
     return same_answer(actual, pa.table(columns, names=expected.column_names), in_sequence=in_sequence)
 
 
-@pytest.mark.parametrize("text", UNIONS)
+@pytest.mark.parametrize("text", UNIONS + WINDOWS)
 def test_the_same_rows_as_duckdb(databases, text):
     difference = _difference(databases, text, in_sequence=False)
     assert difference is None, difference

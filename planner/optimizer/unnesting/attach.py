@@ -32,7 +32,7 @@ from planner.expr.nodes import (
 from planner.expr.predicates import all_of
 from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, DependentJoin, Limit, LogicalPlan, Project, Sort
+from planner.logical.nodes import Aggregate, DependentJoin, Limit, LogicalPlan, Project, Sort, Window
 from planner.logical.reallocate import fresh_copy
 from planner.rule import OptimizerContext
 from planner.schema import Column
@@ -183,7 +183,7 @@ def for_existence(plan: LogicalPlan) -> LogicalPlan:
     """A plan that has a row exactly if `plan` has one: projections, orders, groups and limits do not matter."""
     while True:
         match plan:
-            case Project() | Sort():
+            case Project() | Sort() | Window():
                 plan = plan.input
             case Limit() if plan.offset == 0 and plan.limit != 0:
                 plan = plan.input

@@ -20,6 +20,7 @@ from planner.expr.nodes import (
     CompareOp,
     Expr,
     SortKey,
+    WindowCall,
 )
 from planner.expr.predicates import all_of
 from planner.expr.substitute import reference, rename
@@ -35,6 +36,7 @@ from planner.logical.nodes import (
     Sort,
     TopN,
     Union,
+    Window,
     pass_through,
 )
 from planner.logical.reallocate import fresh_copy
@@ -111,6 +113,8 @@ class _DomainPusher:
                 return self._aggregate(plan)
             case Join():
                 return self._join(plan)
+            case Window():
+                return self._window(plan)
             case Union():
                 return self._union(plan)
             case Limit() | TopN():
@@ -169,6 +173,17 @@ class _DomainPusher:
             for id, column in merged.items()
         )
         return _Pushed(Project(joined, pass_through(plan.columns) + either), merged)
+
+    def _window(self, plan: Window) -> _Pushed:
+        """Every value of the domain has partitions of its own."""
+        below = self.push(plan.input)
+        domain = tuple(reference(column) for column in below.columns.values())
+        calls = []
+        for assign in plan.calls:
+            call = rename(assign, below.columns).expr
+            assert isinstance(call, WindowCall)
+            calls.append(assign.replace(expr=call.replace(partition=call.partition + domain)))
+        return _Pushed(Window(below.plan, tuple(calls)), below.columns)
 
     def _union(self, plan: Union) -> _Pushed:
         """Every arm for every value of the domain."""

@@ -80,6 +80,42 @@ QUERIES = {
     "cte twice": "WITH t AS (SELECT a, count(*) AS n FROM i GROUP BY a) SELECT x.a, y.n FROM t AS x, t AS y WHERE x.n = y.n",
     "self join": "SELECT x.k, y.k FROM o AS x, o AS y WHERE x.a = y.b AND x.k < y.k",
     "is distinct": "SELECT * FROM o JOIN i ON o.a IS NOT DISTINCT FROM i.a AND o.b IS DISTINCT FROM i.c",
+    "union all": "SELECT * FROM (SELECT a AS x, k FROM o UNION ALL SELECT c, k FROM i) AS t WHERE x > 1 AND k <> 2",
+    "union": "SELECT x FROM (SELECT a AS x, b FROM o UNION SELECT a, c FROM i UNION SELECT c, d FROM j) AS t WHERE x > 1",
+    "union unused": "SELECT count(x) FROM (SELECT a AS x, b FROM o UNION ALL SELECT a, c FROM i UNION ALL SELECT 1, 2) AS t",
+    "union with nothing": "SELECT a FROM o UNION ALL SELECT a FROM i WHERE 1 = 2 UNION ALL SELECT c FROM j",
+    "union limit": "SELECT count(*) FROM (SELECT a FROM o UNION ALL SELECT c FROM j LIMIT 7) AS t",
+    "union joined": "SELECT t.x, j.d FROM (SELECT a AS x FROM o UNION ALL SELECT c FROM i) AS t JOIN j ON t.x = j.c",
+    "union guard": "SELECT * FROM (SELECT a FROM o UNION ALL SELECT c FROM j) AS t WHERE 10 // (a - 1) > 3 AND a <> 1",
+    "intersect": "SELECT a, b FROM o INTERSECT SELECT a, c FROM i",
+    "intersect all": "SELECT a FROM o INTERSECT ALL SELECT c FROM j",
+    "except": "SELECT a, b FROM o EXCEPT SELECT a, c FROM i",
+    "except all": "SELECT a FROM o EXCEPT ALL SELECT c FROM j",
+    "correlated union": (
+        "SELECT k FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a UNION ALL SELECT 1 FROM j WHERE j.c = o.b)"
+    ),
+    "correlated union value": (
+        "SELECT k, (SELECT max(x) FROM (SELECT c AS x FROM i WHERE i.a = o.a UNION SELECT o.b) AS t) FROM o"
+    ),
+    "correlated except": "SELECT k FROM o WHERE EXISTS (SELECT c FROM i WHERE i.a = o.a EXCEPT ALL SELECT o.b)",
+    "any": "SELECT k, a < ANY (SELECT c FROM i), a >= ALL (SELECT c FROM i WHERE i.k = o.k), a <> ANY (SELECT c FROM j) FROM o",
+    "row in": "SELECT k FROM o WHERE (a, b) IN (SELECT a, c FROM i)",
+    "row not in": "SELECT k FROM o WHERE (a, b) NOT IN (SELECT a, c FROM i)",
+    "window": "SELECT k, a, sum(b) OVER (PARTITION BY a ORDER BY k), rank() OVER (PARTITION BY a ORDER BY k) FROM o",
+    "window filter": (
+        "SELECT * FROM (SELECT a, k, rank() OVER (PARTITION BY a ORDER BY k) AS n FROM o) AS t WHERE a > 1 AND n = 1"
+    ),
+    "window unused": (
+        "SELECT k FROM (SELECT k, sum(b) OVER (PARTITION BY a) AS s, count(*) OVER () AS c FROM o) AS t WHERE c > 3"
+    ),
+    "window of groups": (
+        "SELECT a, sum(b), rank() OVER (ORDER BY sum(b)) FROM o GROUP BY a QUALIFY rank() OVER (ORDER BY a) > 1"
+    ),
+    "window of nothing": "SELECT count(*) OVER (), a FROM o WHERE 1 = 2",
+    "correlated window": (
+        "SELECT k, (SELECT max(r) FROM (SELECT rank() OVER (ORDER BY c) AS r FROM i WHERE i.a = o.a) AS t) FROM o"
+    ),
+    "window exists": "SELECT k FROM o WHERE EXISTS (SELECT sum(c) OVER (ORDER BY k) FROM i WHERE i.a = o.a)",
     "like": "SELECT * FROM o WHERE s LIKE 'x%' OR NOT s LIKE '%y'",
     "null arithmetic": "SELECT k, a + NULL, NULL || s FROM o WHERE a + 1 > NULL OR a = 1",
 }

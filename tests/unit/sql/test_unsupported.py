@@ -8,11 +8,11 @@ from planner.errors import NotSupported
 from tests.unit.sql.small_tables import query
 
 CASES = {
-    "INTERSECT ALL": "SELECT i FROM t INTERSECT ALL SELECT 1",
     "BY NAME": "SELECT i FROM t UNION BY NAME SELECT 1 AS i",
-    "a window function (OVER)": "SELECT sum(i) OVER (ORDER BY b) FROM t",
-    "QUALIFY": "SELECT i FROM t QUALIFY row_number() OVER () = 1",
-    "WINDOW": "SELECT i FROM t WINDOW w AS (ORDER BY i)",
+    "this window frame": "SELECT sum(i) OVER (ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
+    "DISTINCT in count over a frame that grows": "SELECT count(DISTINCT i) OVER (ORDER BY b) FROM t",
+    "a number of tiles that is not a constant integer": "SELECT ntile(i) OVER () FROM t",
+    "a window that extends another one": "SELECT sum(i) OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY i)",
     "WITH RECURSIVE": "WITH RECURSIVE c AS (SELECT 1) SELECT * FROM c",
     "PIVOT": "SELECT * FROM t PIVOT (sum(i) FOR b IN (1, 2))",
     "TABLESAMPLE": "SELECT * FROM t TABLESAMPLE 10%",
