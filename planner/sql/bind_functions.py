@@ -139,11 +139,12 @@ def bind_interval(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
 def _whole_interval(context: BindContext, node: exp.Expr, amount: str, unit: exp.Expr) -> str:
     """The text of INTERVAL '1 day 02:00:00', of which sqlglot keeps '1' and DAY and drops the rest without a word.
 
-    The tree holds no position then, so the literal is looked up in the query's text. Raises UNSUPPORTED if it may be one of two.
+    The tree holds no position then, and neither does that of INTERVAL 1 DAY, so both are looked up in the query's text. Raises
+    UNSUPPORTED if it may be one of two.
     """
-    beginning = re.compile(rf"\s*{re.escape(amount)}\s*{re.escape(unit.name)}", re.IGNORECASE)
-    literals = re.findall(r"\binterval\s+'([^']*)'", text_of(context.text, node), re.IGNORECASE)
-    written = {text for text in literals if beginning.match(text)}
+    beginning = re.compile(rf"\s*{re.escape(amount)}\s*{re.escape(unit.name)}(?![a-z])", re.IGNORECASE)
+    spelled = re.findall(r"\binterval\s+(?:'([^']*)'|([\d.]+\s*[a-z]+))", text_of(context.text, node), re.IGNORECASE)
+    written = {" ".join((quoted or plain).lower().split()) for quoted, plain in spelled if beginning.match(quoted or plain)}
     if len(written) > 1:
         raise context.unsupported("several INTERVAL constants that begin alike", node, instead="INTERVAL '1' DAY works")
     return written.pop() if written else f"{amount} {unit.name}"

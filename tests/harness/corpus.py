@@ -55,6 +55,7 @@ FOUND = (
     # The remainder of floats is that of C, and decimals have no negative zero.
     "SELECT r % y, y % r, CAST(x % 2 AS VARCHAR), y % 0.7e0, 5e0 % y, r % x FROM t1",
     "SELECT v || CAST(-0.005 AS DECIMAL(18, 1)), v || -0.00 FROM t0",
+    "SELECT dt - INTERVAL 1 DAY, dt - INTERVAL '1 Day', ts + INTERVAL '2 day 02:00:00', ts - INTERVAL 36 HOUR FROM t0",
     # TRY_CAST from decimals to integers
     "SELECT TRY_CAST(d AS UBIGINT), TRY_CAST(d AS BIGINT), TRY_CAST(d AS UTINYINT) FROM s1",
     "SELECT TRY_CAST(n AS UTINYINT), TRY_CAST(w AS BIGINT), TRY_CAST(d AS TINYINT), TRY_CAST(h AS UBIGINT) FROM t0",

@@ -601,7 +601,7 @@ class _Generator:
                 if self.chance(0.25):
                     return f"CAST({self.any_column(DATE, scope)} AS TIMESTAMP)"
                 moment = self.column(self.pick(DATE, TIMESTAMP), scope, calm=True)
-                span = self.pick("1 MONTH", "'1' DAY", "13 MONTH", "5 YEAR", "36 HOUR", "90 SECOND", "'1 day 02:00:00'")
+                span = self.pick("1 MONTH", "'1' DAY", "13 MONTH", "5 YEAR", "36 HOUR", "90 SECOND", "'2 day 02:00:00'")
                 return f"({moment} {self.pick('+', '-')} INTERVAL {span})"
 
     def quotient(self, scope: _Scope) -> str:

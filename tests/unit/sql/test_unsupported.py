@@ -54,6 +54,7 @@ CASES = {
     "a parameter": "SELECT i FROM t WHERE i = ?",
     "the difference of two timestamps": "SELECT ts - ts FROM t",
     "adding a number of days that is not constant": "SELECT dt + i FROM t",
+    "several INTERVAL constants that begin alike": "SELECT dt - INTERVAL 1 DAY, dt - INTERVAL '1 day 02:00:00' FROM t",
     "an INTERVAL that is not constant": "SELECT INTERVAL (i) DAY FROM t",
     "the date part 'TIMEZONE'": "SELECT extract(timezone FROM ts) FROM t",
     "the function soundex": "SELECT soundex(v) FROM t",
