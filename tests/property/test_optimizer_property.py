@@ -58,10 +58,21 @@ class QueryGenerator:
     def table(self, depth: int) -> tuple[str, list[str]]:
         self.names += 1
         name = f"t{self.names}"
-        if depth > 0 and self.chance(0.15):
+        if depth > 0 and self.chance(0.25):
             source, columns = self.source(0)
             kept = self.random.sample(columns, min(2, len(columns)))
-            if self.chance(0.5):
+            form = self.random.random()
+            if form < 0.2:
+                other, more = self.source(0)
+                operation = self.pick("UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL")
+                inner = f"SELECT {kept[0]} AS p, {kept[-1]} AS q FROM {source}{self.where(columns, 0)} {operation} "
+                inner += f"SELECT {self.random.choice(more)}, {self.random.choice(more)} FROM {other}{self.where(more, 0)}"
+            elif form < 0.4:
+                call = self.pick("count(*)", "rank()", "dense_rank()", f"sum({columns[-1]})", f"max({columns[0]})")
+                order = f" ORDER BY {self.random.choice(columns)}" if self.chance(0.6) else ""
+                inner = f"SELECT {kept[0]} AS p, {call} OVER (PARTITION BY {kept[0]}{order}) AS q FROM {source}"
+                inner += self.where(columns, 0)
+            elif form < 0.7:
                 inner = f"SELECT {kept[0]} AS p, {self.aggregate(columns)} AS q FROM {source} GROUP BY {kept[0]}"
             else:
                 inner = f"SELECT {kept[0]} AS p, {self.value(columns, 0)} AS q FROM {source}{self.where(columns, 0)}"
@@ -90,6 +101,8 @@ class QueryGenerator:
 
     def comparison(self, scope: list[str], depth: int) -> str:
         operator = self.pick("=", "=", "=", "<", "<>", ">=")
+        if depth > 0 and self.chance(0.08):
+            return f"{self.random.choice(scope)} {operator} {self.pick('ANY', 'ALL')} ({self.subquery(scope, 0)})"
         right = self.value(scope, depth) if self.chance(0.5) else str(self.random.randint(0, 3))
         return f"{self.random.choice(scope)} {operator} {right}"
 
@@ -115,6 +128,11 @@ class QueryGenerator:
         if where and self.chance(0.4):
             where += f" AND {self.predicate(both, depth)}"
         item = self.random.choice(columns) if self.chance(0.8) else self.value(both, 0)
+        if self.chance(0.1):
+            operation = self.pick("UNION ALL", "UNION", "EXCEPT", "INTERSECT")
+            other, more = self.source(0)
+            inner = f" WHERE {self.random.choice(more)} = {self.random.choice(scope)}" if self.chance(0.5) else ""
+            return f"SELECT {item} AS y FROM {source}{where} {operation} SELECT {self.random.choice(more)} FROM {other}{inner}"
         if self.chance(0.2):
             return (
                 f"SELECT {columns[0]} FROM {source}{where} GROUP BY {columns[0]} HAVING count(*) > {self.random.randint(0, 2)}"
