@@ -111,6 +111,47 @@ def replace(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     return _by_row(low, call, guard, python_texts.replace, pl.String())
 
 
+def position(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    """Where a text begins in another one, in characters from 1; 0 if nowhere."""
+    wanted = _constant(call.arguments[1], str)
+    if not wanted:
+        return _by_row(low, call, guard, python_texts.position, pl.Int64())
+    text = low.lower(call.arguments[0], guard)
+    before = text.str.splitn(wanted, 2).struct.field("field_0").str.len_chars().cast(pl.Int64)
+    found = pl.when(text.str.contains(wanted, literal=True)).then(before + 1).otherwise(pl.lit(0, dtype=pl.Int64))
+    return pl.when(text.is_not_null()).then(found)
+
+
+_FEW_PARTS = 32
+
+
+def split_part(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    """A part of a text between delimiters, counted from 1, or from the end if negative; nothing if there are fewer."""
+    delimiter, number = _constant(call.arguments[1], str), _constant(call.arguments[2], int)
+    if not delimiter or number is None or not 1 <= number <= _FEW_PARTS:
+        return _by_row(low, call, guard, python_texts.split_part, pl.String())
+    text = low.lower(call.arguments[0], guard)
+    part = text.str.splitn(delimiter, number + 1).struct.field(f"field_{number - 1}")
+    return pl.when(text.is_not_null()).then(part.fill_null(""))
+
+
+def pad_left(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    return _padded(low, call, guard, start=True)
+
+
+def pad_right(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
+    return _padded(low, call, guard, start=False)
+
+
+def _padded(low: Lowering, call: Call, guard: Guard, *, start: bool) -> pl.Expr:
+    """A text cut to a length or filled up to it."""
+    length, fill = _constant(call.arguments[1], int), _constant(call.arguments[2], str)
+    if length is None or not 0 <= length <= python_texts.MOST_CHARACTERS or fill is None or len(fill) != 1:
+        return _by_row(low, call, guard, python_texts.pad_left if start else python_texts.pad_right, pl.String())
+    text = low.lower(call.arguments[0], guard).str.head(length)
+    return text.str.pad_start(length, fill) if start else text.str.pad_end(length, fill)
+
+
 def left_trim(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     return _trimmed(low, call, guard, "start")
 
