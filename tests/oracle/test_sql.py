@@ -177,6 +177,10 @@ SAME = [
     "SELECT id, (SELECT label FROM s WHERE s.g = a.g AND s.g = k) FROM (SELECT id, g, abs(g) AS k FROM t WHERE g <> 1) a",
     "SELECT s.g FROM s WHERE 5 < (SELECT count(*) FROM t WHERE t.g = s.g AND t.id > (SELECT min(u.id) FROM t u WHERE u.g = s.g))",
     "SELECT id FROM t WHERE price > 2 * (SELECT sum(bound) FROM s WHERE s.g <> t.g)",
+    "SELECT id, (SELECT sum(price) FROM (SELECT u.price FROM t u WHERE u.g = t.g ORDER BY u.id DESC LIMIT 3)) FROM t",
+    "SELECT id FROM t WHERE id IN (SELECT u.id FROM t u WHERE u.g = t.g ORDER BY u.id LIMIT 2 OFFSET 1)",
+    "SELECT t.id, s.label FROM t LEFT JOIN s ON EXISTS (SELECT 1 FROM t u WHERE u.g = s.g AND u.small < t.small)",
+    "SELECT t.id, s.label FROM t FULL JOIN s ON t.id > 35 AND (SELECT count(*) FROM t u WHERE u.g = s.g AND u.id > t.id) > 1",
     # common table expressions and derived tables
     "WITH r AS (SELECT g, sum(price) AS total FROM t GROUP BY g) SELECT g FROM r WHERE total = (SELECT max(total) FROM r)",
     "WITH r(a, b) AS (SELECT g, id FROM t), q AS (SELECT a, max(b) AS m FROM r GROUP BY a) SELECT * FROM q JOIN r ON r.b = q.m",

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planner.analysis.free_columns import free_columns, output_ids
+from planner.analysis.free_columns import free_columns
 from planner.analysis.keys import at_most_one_row, exactly_one_row, matches_at_most_one
 from planner.analysis.nullability import non_null_columns
-from planner.dtypes import BOOLEAN
+from planner.dtypes import BIGINT, BOOLEAN
 from planner.errors import error
 from planner.expr.nodes import (
     FALSE,
     TRUE,
-    AggregateCall,
     Assign,
     Call,
     Compare,
     CompareOp,
     Expr,
+    Frame,
+    Literal,
     SortKey,
     WindowCall,
 )
@@ -58,7 +59,7 @@ class _Pushed:
 def join_by_domain(join: DependentJoin, outer: frozenset[int], allocator: ColumnAllocator) -> LogicalPlan:
     """The dependent join as a join with its right input evaluated for all distinct values of the outer columns at once.
 
-    The left input is evaluated twice. Raises UNSUPPORTED for a correlated LIMIT that needs more than the first row.
+    The left input is evaluated twice.
     """
     pusher = _DomainPusher(join.left, outer, allocator)
     right = pusher.push(join.right)
@@ -201,8 +202,6 @@ class _DomainPusher:
             return _Pushed(Filter(below.plan, FALSE), below.columns)
         if plan.offset == 0 and (plan.limit is None or at_most_one_row(plan.input) or exactly_one_row(plan.input)):
             return self.push(plan.input)
-        if plan.limit != 1 or plan.offset:
-            raise error("UNSUPPORTED", what="LIMIT in a correlated subquery")
         source, keys = plan.input, plan.keys if isinstance(plan, TopN) else ()
         projects: list[Project] = []
         while not keys and isinstance(source, (Project, Sort)):
@@ -211,41 +210,22 @@ class _DomainPusher:
             else:
                 keys = source.keys
             source = source.input
-        below = self.push(source)
-        for key in keys:
-            below = self._keep_least(below, rename(key, below.columns))
+        below = self._number(self.push(source), keys, plan)
         for project in reversed(projects):
             below = self._project(below, project.assigns)
-        if len(plan.columns) > 1:  # of rows that tie, all values have to come from one
-            for column in plan.columns:
-                below = self._keep_least(below, SortKey(reference(column)))
-        return self._any_row(below, plan.columns)
+        return below
 
-    def _keep_least(self, rows: _Pushed, key: SortKey) -> _Pushed:
-        """For every value of the domain, the rows that come first by one key."""
-        column = self._allocator.new("key", key.expr.dtype)
-        keyed = self._project(rows, (*pass_through(_without(rows)), Assign(column, key.expr)))
-        if key.nulls_first and column.id not in non_null_columns(keyed.plan):
-            raise error("UNSUPPORTED", what="NULLS FIRST with LIMIT in a correlated subquery")
-        copy, fresh = fresh_copy(keyed.plan, self._allocator)
-        least = self._allocator.copy_of(column)
-        call = AggregateCall(column.dtype, "max" if key.descending else "min", (reference(fresh[column.id]),))
-        copied = {id: fresh[c.id] for id, c in keyed.columns.items()}
-        groups = Aggregate(copy, pass_through(tuple(copied.values())), (Assign(least, call),))
-        same = Compare(BOOLEAN, CompareOp.NOT_DISTINCT, reference(column), reference(least))
-        joined = Join(keyed.plan, groups, JoinKind.INNER, all_of(self.match(keyed.columns, copied), same))
-        return _Pushed(joined, keyed.columns)
-
-    def _any_row(self, rows: _Pushed, wanted: tuple[Column, ...]) -> _Pushed:
-        """One row for every value of the domain that has rows: a value of each column in one of them."""
-        source, fresh = fresh_copy(rows.plan, self._allocator)  # the wanted columns are produced anew, by the aggregate
-        columns = {id: fresh[c.id] for id, c in rows.columns.items()}
-        calls = tuple(Assign(c, AggregateCall(c.dtype, "any_value", (reference(fresh[c.id]),))) for c in wanted)
-        return _Pushed(Aggregate(source, pass_through(tuple(columns.values())), calls), columns)
-
-
-def _without(rows: _Pushed) -> tuple[Column, ...]:
-    """The columns of a pushed plan that are not the domain's."""
-    domain = {column.id for column in rows.columns.values()}
-    assert domain <= output_ids(rows.plan)
-    return tuple(column for column in rows.plan.columns if column.id not in domain)
+    def _number(self, rows: _Pushed, keys: tuple[SortKey, ...], plan: Limit | TopN) -> _Pushed:
+        """For every value of the domain, its rows that the limit keeps, found by their numbers in the order of the keys."""
+        columns = [self._allocator.new("key", key.expr.dtype) for key in keys]
+        computed = tuple(Assign(column, rename(key.expr, rows.columns)) for column, key in zip(columns, keys, strict=True))
+        keyed = Project(rows.plan, pass_through(rows.plan.columns) + computed)
+        order = tuple(key.replace(expr=reference(column)) for column, key in zip(columns, keys, strict=True))
+        domain = tuple(reference(column) for column in rows.columns.values())
+        number = self._allocator.new("number", BIGINT)
+        call = WindowCall(BIGINT, "row_number", (), domain, order, Frame.WHOLE)
+        numbered = Window(keyed, (Assign(number, call),))
+        bounds = [Compare(BOOLEAN, CompareOp.GT, reference(number), Literal(BIGINT, plan.offset))]
+        if plan.limit is not None:
+            bounds.append(Compare(BOOLEAN, CompareOp.LE, reference(number), Literal(BIGINT, plan.offset + plan.limit)))
+        return _Pushed(Filter(numbered, all_of(*bounds)), rows.columns)

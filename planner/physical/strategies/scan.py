@@ -15,7 +15,7 @@ from planner.physical.nodes import TableScan
 from planner.physical.properties import Offered
 from planner.physical.prune_row_groups import may_match
 
-REPLICATE_BYTES = 1 << 20
+REPLICATE_BYTES = 1 << 18
 REPLICATE_ROWS = 20_000
 """A scan below both limits is read by every task that wants all of it, since an exchange would cost more."""
 

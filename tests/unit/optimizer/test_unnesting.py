@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from planner.errors import QEngineError
 from planner.expr.nodes import Exists, InSubquery, ScalarSubquery
 from planner.logical.nodes import DependentJoin, Scan
 from planner.optimizer import optimize
@@ -43,11 +42,22 @@ QUERIES = {
     "not exists in or": "SELECT * FROM o WHERE b = 1 OR NOT EXISTS (SELECT 1 FROM i WHERE i.a = o.a AND i.c = o.b)",
     "exists in select": "SELECT k, EXISTS (SELECT 1 FROM i WHERE i.a = o.a) AS m FROM o",
     "exists in case": "SELECT CASE WHEN EXISTS (SELECT 1 FROM i WHERE i.a = o.a) THEN 'yes' ELSE s END AS m FROM o",
+    # LIMIT for every outer row
+    "in limit": "SELECT * FROM o WHERE a IN (SELECT c FROM i WHERE i.a = o.b ORDER BY c, k LIMIT 2)",
+    "not in limit offset": "SELECT * FROM o WHERE a NOT IN (SELECT c FROM i WHERE i.a = o.b ORDER BY c, k LIMIT 2 OFFSET 1)",
+    "count of limit": "SELECT k, (SELECT count(*) FROM (SELECT c FROM i WHERE i.a < o.a LIMIT 3) AS x) AS n FROM o",
+    "sum of offset": "SELECT k, (SELECT sum(c) FROM (SELECT c FROM i WHERE i.a <> o.a ORDER BY c DESC, k OFFSET 2) AS x)"
+    " AS n FROM o",
+    "exists offset": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.a LIMIT 5 OFFSET 1)",
+    "scalar nulls first": "SELECT k, (SELECT c FROM i WHERE i.a = o.a ORDER BY c NULLS FIRST, k LIMIT 1) AS m FROM o",
+    "scalar second": "SELECT k, (SELECT c FROM i WHERE i.a = o.a ORDER BY c DESC, k LIMIT 1 OFFSET 1) AS m FROM o",
+    "scalar order by expression": "SELECT k, (SELECT c FROM i WHERE i.a >= o.a ORDER BY abs(c - o.b), c, k LIMIT 1) AS m FROM o",
     # ON of joins, with subqueries that use both sides
     "left join on both": "SELECT o.k, i.k FROM o LEFT JOIN i ON EXISTS (SELECT 1 FROM j WHERE j.c = o.a AND j.d > i.c)",
     "left join on both count": "SELECT o.k, i.k FROM o LEFT JOIN i ON o.a = i.a AND"
     " (SELECT count(*) FROM j WHERE j.c = o.b OR j.d = i.c) > 0",
-    "left join on both not in": "SELECT o.k, i.k FROM o LEFT JOIN i ON o.b NOT IN (SELECT d FROM j WHERE j.c = i.c AND j.d < o.k)",
+    "left join on both not in": "SELECT o.k, i.k FROM o LEFT JOIN i"
+    " ON o.b NOT IN (SELECT d FROM j WHERE j.c = i.c AND j.d < o.k)",
     "full join on both": "SELECT o.k, i.k FROM o FULL JOIN i ON EXISTS (SELECT 1 FROM j WHERE j.c = o.a AND j.d > i.c)",
     "exists left join on both": "SELECT * FROM o WHERE EXISTS (SELECT 1 FROM i LEFT JOIN j ON EXISTS"
     " (SELECT 1 FROM j x WHERE x.c = o.a AND x.d = i.c AND x.d <> j.d) WHERE i.a = o.a AND j.d IS NULL)",
@@ -175,10 +185,3 @@ def test_an_operand_that_is_used_twice_is_joined_once(sql: str) -> None:
     assert sum(isinstance(node, Scan) and node.table.name == "i" for node in walk(optimized, kind_mask(Scan))) == 1
     for tables in SMALL_TABLES:
         assert outcome(optimized, tables) == outcome(plan, tables)
-
-
-def test_a_correlated_limit_of_several_rows_is_refused() -> None:
-    plan, allocator = bound("SELECT * FROM o WHERE a IN (SELECT c FROM i WHERE i.a = o.b ORDER BY k LIMIT 2)", SMALL_CATALOG)
-    with pytest.raises(QEngineError, match="LIMIT in a correlated subquery") as refusal:
-        optimize(plan, verifying(allocator))
-    assert refusal.value.code == "UNSUPPORTED"
