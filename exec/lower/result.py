@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from exec.lower.column_types import logical_arrow_type
 from planner.dtypes import DecimalType
@@ -57,6 +56,8 @@ def _decimal(chunk: pa.Array, encoding: Encoding, dtype: DecimalType, target: pa
         valid = None
     decoded = pa.Array.from_buffers(target, len(chunk), [valid, data], offset=offset)
     if len(chunk) > chunk.null_count and _may_exceed(encoding, dtype):
+        import pyarrow.compute as pc  # takes 50 ms, which most results can do without
+
         bounds = pc.min_max(pa.Array.from_buffers(pa.decimal128(38, 0), len(chunk), [valid, data], offset=offset))
         limit = 10**dtype.precision - 1
         if int(bounds["min"].as_py()) < -limit or int(bounds["max"].as_py()) > limit:
