@@ -13,8 +13,8 @@
     ├── QueryCancelled          the user (or a closing session) ended it
     └── InternalError           qengine is at fault
 
-`raise_error(code, **values)` is not needed: `error(code, ...)` builds the right class from the one table `CODES`.
-Errors travel between processes, so each of them rebuilds itself from (code, values, position).
+`error(code, ...)` builds the error of a code from the one table `CODES`. Errors travel between processes, so each of them
+rebuilds itself from its class, message, code and position.
 """
 
 from __future__ import annotations
