@@ -75,7 +75,7 @@ def faulty(folder):
         yield opened, faults, engine
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))])
 @pytest.mark.parametrize("number", NUMBERS)
 def test_one_worker_killed_while_it_computes(faulty, expected, number, seed):
     """Every kill is proven to have hit a running task: the query is run again, with an earlier kill, until one has."""
