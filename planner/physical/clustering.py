@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from planner.dir import Pattern, Range, ScanRange, partition_count
 from planner.expr.nodes import ColumnRef
@@ -54,20 +55,33 @@ def find_clustering(groups: Sequence[ScanRange]) -> Clustering | None:
     return clustering if read <= total * (1 + MOST_READ_AGAIN) else None
 
 
+def task_shares(tasks: int) -> tuple[float, ...]:
+    """What share of a scan the first 1, 2, ... of its tasks read together.
+
+    Later tasks are smaller, down to 0.6 of the mean: tasks are pulled in order, so the workers end their last ones closer
+    together (guided self-scheduling, Polychronopoulos and Kuck 1987, with a linear decrease).
+    """
+    if tasks == 1:
+        return (1.0,)
+    weights = [1.4 - 0.8 * index / (tasks - 1) for index in range(tasks)]
+    return tuple(accumulate(weight / tasks for weight in weights))
+
+
 def choose_boundaries(clustering: Clustering, parts: int) -> tuple[int, ...]:
-    """At most parts - 1 ascending boundaries between row groups, so that the partitions have about equal bytes."""
+    """At most parts - 1 ascending boundaries between row groups, so that the partitions have the bytes of `task_shares`."""
     total = sum(max(group.bytes, 1) for group in clustering.groups)
+    ends = task_shares(parts)
     boundaries: list[int] = []
     done, least = 0, None
     for group in clustering.groups:
         assert group.claim is not None
         if least is None:
             least = group.claim[0]
-        if done * parts >= total * (len(boundaries) + 1) and group.claim[0] > least:
+        if len(boundaries) < parts - 1 and done >= total * ends[len(boundaries)] and group.claim[0] > least:
             least = group.claim[0]
             boundaries.append(least)
         done += max(group.bytes, 1)
-    return tuple(boundaries[: parts - 1])
+    return tuple(boundaries)
 
 
 def cut(clustering: Clustering, boundaries: tuple[int, ...]) -> tuple[tuple[ScanRange, ...], ...]:

@@ -8,7 +8,7 @@ from planner.dir import ScanRange, Single, Spread
 from planner.dtypes import DATE, TIMESTAMP, is_decimal, is_exact, is_integer
 from planner.expr.nodes import Expr
 from planner.logical.nodes import Scan
-from planner.physical.clustering import find_clustering
+from planner.physical.clustering import find_clustering, task_shares
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import row_width
 from planner.physical.nodes import TableScan
@@ -111,19 +111,21 @@ def _task_count(stored: float, context: PhysicalContext) -> int:
     if options.single:
         return 1
     by_size = -(-int(stored) // options.task_bytes)
-    by_workers = min(options.workers * options.tasks_per_worker, int(stored) // options.least_task_bytes)
-    return max(1, by_size, by_workers)
+    one_each = min(options.workers, int(stored) // options.least_task_bytes)
+    several_each = min(options.workers * options.tasks_per_worker, int(stored) // (4 * options.least_task_bytes))
+    return max(1, by_size, one_each, several_each)
 
 
 def _partitions(table: TableSnapshot, kept: list[tuple[int, list[RowGroup]]], count: int) -> tuple[tuple[ScanRange, ...], ...]:
-    """Whole row groups in file order, cut into at most `count` parts of about equal bytes; adjacent groups are one range."""
+    """Whole row groups in file order, cut into at most `count` parts of the bytes of `task_shares`; adjacent groups are one."""
+    ends = task_shares(count)
     total = sum(max(group.bytes, 1) for _, groups in kept for group in groups)
     parts: list[list[ScanRange]] = [[]]
     done = 0
     for index, groups in kept:
         split = table.files[index].split
         for group in groups:
-            if parts[-1] and done >= total * len(parts) / count:
+            if parts[-1] and len(parts) < count and done >= total * ends[len(parts) - 1]:
                 parts.append([])
             last = parts[-1][-1] if parts[-1] else None
             if last is not None and last.split is split and last.first_row + last.rows == group.first_row:

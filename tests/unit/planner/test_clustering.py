@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +11,7 @@ from planner.dir import Pattern, Range, ScanRange, Single, Split
 from planner.dtypes import BIGINT
 from planner.expr.nodes import Assign, ColumnRef
 from planner.join_kind import JoinKind
-from planner.physical.clustering import Clustering, choose_boundaries, cut, find_clustering, push_boundaries
+from planner.physical.clustering import Clustering, choose_boundaries, cut, find_clustering, push_boundaries, task_shares
 from planner.physical.nodes import ExchangePlan, JoinExec, LimitExec, ProjectExec, TableScan, ValuesScan
 from planner.schema import Column
 
@@ -66,9 +68,14 @@ def test_boundaries_ascend_and_are_no_more_than_asked_for(claims, parts):
     assert len(boundaries) < parts
 
 
-def test_sorted_row_groups_are_cut_evenly_between_them():
+def test_sorted_row_groups_are_cut_between_them_into_smaller_and_smaller_parts():
     clustering = clustering_of([(10 * i, 10 * i + 9) for i in range(8)])
-    assert choose_boundaries(clustering, 4) == (20, 40, 60)
+    assert choose_boundaries(clustering, 4) == (30, 60, 70)
+    assert task_shares(1) == (1.0,)
+    ends = (0.0, *task_shares(5))
+    sizes = [end - start for start, end in pairwise(ends)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert abs(ends[-1] - 1) < 1e-9 and abs(sizes[-1] * 5 - 0.6) < 1e-9
     partitions = cut(clustering, (20, 40, 60))
     assert [(part.first_row, part.rows, part.claim) for (part,) in partitions] == [
         (0, 20, (0, 19)), (20, 20, (20, 39)), (40, 20, (40, 59)), (60, 20, (60, 79)),
