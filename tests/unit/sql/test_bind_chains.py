@@ -83,6 +83,16 @@ def test_nesting(what, depth):
         assert depth == 5 or what == "parentheses"
 
 
+@pytest.mark.parametrize(
+    "text", [f"SELECT i{'[1]' * 20_000} FROM t", f"SELECT CAST(i AS {'ARRAY<' * 20_000}INT{'>' * 20_000}) FROM t"]
+)
+def test_what_the_parser_would_recurse_into_is_refused_before(text):
+    with pytest.raises(QueryError) as raised:
+        query(text)
+    assert raised.value.code == "TOO_DEEP"
+    assert raised.value.position is not None
+
+
 def test_a_long_chain_that_cannot_be_flattened_is_refused():
     assert expression("-".join(["i"] * (MAX_DEPTH - 10))).dtype.name == "INTEGER"
     with pytest.raises(QueryError) as raised:
