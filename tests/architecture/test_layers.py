@@ -219,7 +219,6 @@ def test_other_names_are_fine() -> None:
     assert [module for module in ("planner.tree", "qengine.__main__", "exec", "planner.dir") if name_violation(module)] == []
 
 
-@pytest.mark.skipif(not (ROOT / "exec" / "worker.py").exists(), reason="there is no worker yet")
 def test_a_worker_imports_neither_sqlglot_nor_the_optimizer() -> None:
     program = (
         "import sys, exec.worker as _\n"
