@@ -72,16 +72,18 @@ class Execution:
     def wait(
         self, progress: ProgressCallback | None = None, cancel: threading.Event | None = None
     ) -> tuple[Committed, ...] | None:
-        """Block until there is a result, and take it; None if `cancel` was set first. Raises the query's error.
+        """Block until there is a result, and take it; None if `cancel` was set before. Raises the query's error.
 
         `progress` is called with every change. It may raise, as KeyboardInterrupt may: the query then goes on.
         """
         shown: Progress | None = None
         while True:
             with self._condition:
-                while self._delivery is None and not self._ended and (progress is None or self._progress is shown):
+                while True:
                     if cancel is not None and cancel.is_set():
                         return None
+                    if self._delivery is not None or self._ended or (progress is not None and self._progress is not shown):
+                        break
                     self._condition.wait(_POLL)
                 delivery, self._delivery = self._delivery, None
                 latest, ended, problem = self._progress, self._ended, self._error

@@ -11,6 +11,7 @@ from exec.progress import ProgressCallback
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.nullability import non_null_columns
 from planner.dir import StageGraph
+from planner.errors import error
 from planner.logical.nodes import LogicalPlan
 from planner.optimizer import optimize
 from planner.physical.context import PhysicalOptions
@@ -82,6 +83,8 @@ class Query:
 
         from exec.lower.result import decode
 
+        if cancel is not None and cancel.is_set():
+            raise error("CANCELLED")
         graph = self.inline_plan()
         if graph is not None:
             root = graph.stage(graph.root)
