@@ -1,7 +1,6 @@
 """Tables of the user's Arrow, Polars and pandas objects: copied once into an Arrow IPC file that every task maps.
 
-Decimals are stored as the integers that tasks compute with: Int64 where the values fit, else decimal128(38, 0). Strings are
-stored as compact string views, which Polars maps without a copy. Bounds are computed here, so they are VERIFIED.
+They are kept in stored form (`exec.sources.stored`). Bounds are computed here, so they are VERIFIED.
 """
 
 from __future__ import annotations
@@ -15,11 +14,9 @@ import polars as pl
 import pyarrow as pa
 
 from exec.lower.column_types import polars_type
-from exec.lower.exact import column_encoding
-from exec.lower.expressions import Lowering
-from exec.lower.joins import ROW_MARK, apply_filter, pick
 from exec.sources.arrow_types import logical_type
-from exec.sources.key_ranges import key_interval, restrict
+from exec.sources.key_ranges import key_interval
+from exec.sources.stored import StoredScan, bounds_of, row_marks, to_arrow, to_stored
 from planner import dtypes as t
 from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot, Trust, merge_statistics
 from planner.dir import Split
@@ -105,7 +102,7 @@ class _Stored:
         """Whether all values of a wide decimal column fit in 64 bits."""
         series = pl.from_arrow(self.table.column(index))
         assert isinstance(series, pl.Series)
-        statistics = _bounds(series.to_physical().cast(pl.Int128), self.fields[index].dtype)
+        statistics = bounds_of(series.to_physical().cast(pl.Int128), self.fields[index].dtype)
         return statistics.minimum is None or -(2**63) <= statistics.minimum <= statistics.maximum < 2**63
 
     def _batch(self, first: int, rows: int) -> pl.DataFrame:
@@ -131,35 +128,19 @@ class _Stored:
         return pl.DataFrame(columns)
 
     def _arrow(self, frame: pl.DataFrame) -> pa.Table:
-        forms = [
-            pl.col(field.name).cast(pl.Decimal(38, 0) if wide else pl.Int64)
-            for field, wide in zip(self.fields, self.wide, strict=True)
-            if isinstance(field.dtype, t.DecimalType)
-        ]
-        return frame.with_columns(forms).to_arrow(compat_level=pl.CompatLevel.newest())
+        columns = zip(self.fields, self.wide, strict=True)
+        return to_arrow(pl.DataFrame([to_stored(frame[field.name], field.dtype, wide) for field, wide in columns]))
 
     def write(self, path: str) -> list[RowGroup]:
         groups: list[RowGroup] = []
         with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, self.schema) as writer:
             for first in range(0, self.table.num_rows, BATCH_ROWS):
                 frame = self._batch(first, BATCH_ROWS)
-                statistics = tuple(_bounds(frame[f.name], f.dtype) for f in self.fields)
+                statistics = tuple(bounds_of(frame[f.name], f.dtype) for f in self.fields)
                 batch = self._arrow(frame).combine_chunks()
                 writer.write_table(batch)
                 groups.append(RowGroup(first, frame.height, batch.nbytes, statistics))
         return groups
-
-
-def _bounds(values: pl.Series, dtype: t.DType) -> ColumnStatistics:
-    """VERIFIED statistics of exact and temporal types and of text; Int128 for decimals."""
-    null_count = values.null_count()
-    if t.is_temporal(dtype):
-        values = values.to_physical()
-        if dtype == t.TIME:
-            values = values // 1000
-    elif not (t.is_exact(dtype) or dtype == t.VARCHAR):
-        return ColumnStatistics(None, None, null_count, Trust.VERIFIED)
-    return ColumnStatistics(values.min(), values.max(), null_count, Trust.VERIFIED)
 
 
 def _merged(parts: list[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
@@ -185,49 +166,20 @@ def _mapped(path: str, size: int, mtime_ns: int) -> tuple[pa.RecordBatch, ...]:
 def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFrame:
     """The rows of one task's ranges of a registered table, as c<id>. Fixed-width columns and strings are not copied."""
     ranges = node.partitions[partition if len(node.partitions) > 1 else 0]
-    claims = dict(node.claims)
-    predicate = frozenset() if node.predicate is None else _columns_of(node)
-    if node.range_key is not None:
-        predicate |= {node.range_key.id}
-    kept = [(c, name) for c, name in zip(node.output, node.names, strict=True) if c.id in needed | predicate]
-    exprs = []
-    for column, name in kept:
-        expr = pl.col(name)
-        if isinstance(column.dtype, t.DecimalType):
-            target = polars_type(column.dtype, column_encoding(column.dtype, column.id, claims))
-            expr = (expr.to_physical() if target != pl.Decimal(38, 0) else expr).cast(target)
-        exprs.append(expr.alias(f"c{column.id}"))
+    stored = StoredScan(node, needed)
+    names = [name for _, name in stored.columns]
     batches = [
-        batch.select([name for _, name in kept]) if kept else batch
+        batch.select(names) if names else batch
         for part in ranges
         for batch in _slices(_mapped(part.split.path, part.split.size, part.split.mtime_ns), part.first_row, part.rows)
     ]
-    if not kept:
-        rows = sum(batch.num_rows for batch in batches)
-        lazy = pl.LazyFrame({ROW_MARK: pl.repeat(False, rows, dtype=pl.Boolean, eager=True)})
-    elif batches:
-        frame = pl.from_arrow(pa.Table.from_batches(batches))
-        assert isinstance(frame, pl.DataFrame)
-        lazy = frame.lazy().select(exprs)
-    else:
-        lazy = pl.LazyFrame(schema={f"c{c.id}": polars_type(c.dtype, column_encoding(c.dtype, c.id, claims)) for c, _ in kept})
-    if node.range_key is not None and ranges:
-        claims_of_key = [part.claim for part in ranges if part.claim is not None]
-        whole = min(low for low, _ in claims_of_key), max(high for _, high in claims_of_key)
-        lazy = restrict(lazy, f"c{node.range_key.id}", whole, key_interval(node, partition))
-    if node.predicate is not None:
-        lazy = apply_filter(lazy, node.predicate, Lowering(claims))
-    names = [f"c{column.id}" for column, _ in kept if column.id in needed]
-    if not names:
-        return pick(lazy, ())
-    return lazy.select(names) if len(names) < len(kept) else lazy
-
-
-def _columns_of(node: TableScan) -> frozenset[int]:
-    from planner.analysis.free_columns import free_columns
-
-    assert node.predicate is not None
-    return free_columns(node.predicate)
+    if not batches:
+        return stored.empty()
+    frame = pl.from_arrow(pa.Table.from_batches(batches)) if names else row_marks(sum(batch.num_rows for batch in batches))
+    assert isinstance(frame, pl.DataFrame)
+    claims = [part.claim for part in ranges if part.claim is not None]
+    whole = (min(low for low, _ in claims), max(high for _, high in claims)) if claims else None
+    return stored.frame(frame, whole, key_interval(node, partition))
 
 
 def _slices(batches: tuple[pa.RecordBatch, ...], first_row: int, rows: int) -> list[pa.RecordBatch]:

@@ -23,6 +23,7 @@ from exec.lower.expressions import Lowering, exact_constant
 from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
 from exec.sources.identity import verify
 from exec.sources.key_ranges import KeyInterval, key_interval, restrict
+from exec.sources.stored import row_marks
 from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Interval, clip, type_interval
 from planner.dir import ScanRange, Split
@@ -170,7 +171,7 @@ class _Scan:
 
     def _rows(self, part: ScanRange) -> pl.LazyFrame:
         if not self.read:
-            return pl.LazyFrame({ROW_MARK: pl.repeat(False, part.rows, dtype=pl.Boolean, eager=True)})
+            return row_marks(part.rows).lazy()
         if self.node.reader == "pyarrow":
             return _by_pyarrow(part, self.read)
         rows = pl.scan_parquet(part.split.path, glob=False, hive_partitioning=False, low_memory=False)

@@ -1,0 +1,98 @@
+"""Scans of columns in stored form: those of tables in memory, and those of files that the column store holds.
+
+The stored form of a column is what tasks compute with, so that a scan maps it and is done: decimals are Int64 where the values
+fit, else decimal128(38, 0); strings are compact string views, which Polars maps without a copy; all other types are natural.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+from exec.lower.column_types import DECIMAL38, polars_type
+from exec.lower.exact import column_encoding
+from exec.lower.expressions import Lowering
+from exec.lower.joins import ROW_MARK, apply_filter, pick
+from exec.sources.key_ranges import KeyInterval, restrict
+from planner import dtypes as t
+from planner.analysis.free_columns import free_columns
+from planner.catalog import ColumnStatistics, Trust
+from planner.physical.nodes import TableScan
+from planner.schema import Column
+
+
+def to_stored(values: pl.Series, dtype: t.DType, wide: bool) -> pl.Series:
+    """Natural values (decimals as Int128) in stored form. `wide`: for decimals that do not all fit in 64 bits."""
+    if isinstance(dtype, t.DecimalType):
+        return values.cast(DECIMAL38 if wide else pl.Int64)
+    return values
+
+
+def to_arrow(frame: pl.DataFrame) -> pa.Table:
+    """Stored columns as they are written."""
+    return frame.to_arrow(compat_level=pl.CompatLevel.newest())
+
+
+def bounds_of(values: pl.Series, dtype: t.DType) -> ColumnStatistics:
+    """VERIFIED statistics of exact and temporal types and of text; decimals as integers, stored or Int128."""
+    null_count = values.null_count()
+    if t.is_temporal(dtype):
+        values = values.to_physical()
+        if dtype == t.TIME:
+            values = values // 1000
+    elif not (t.is_exact(dtype) or dtype == t.VARCHAR):
+        return ColumnStatistics(None, None, null_count, Trust.VERIFIED)
+    if values.dtype == DECIMAL38:
+        values = values.to_physical()
+    return ColumnStatistics(values.min(), values.max(), null_count, Trust.VERIFIED)
+
+
+def row_marks(rows: int) -> pl.DataFrame:
+    """Rows without columns."""
+    return pl.DataFrame({ROW_MARK: pl.repeat(False, rows, dtype=pl.Boolean, eager=True)})
+
+
+class StoredScan:
+    """What a task does with the stored rows of one table scan; `columns` are those that it has to be given, with their names."""
+
+    def __init__(self, node: TableScan, needed: frozenset[int]) -> None:
+        self._node = node
+        self._claims = dict(node.claims)
+        used = needed | (free_columns(node.predicate) if node.predicate is not None else frozenset())
+        if node.range_key is not None:
+            used |= {node.range_key.id}
+        self.columns = [(c, name) for c, name in zip(node.output, node.names, strict=True) if c.id in used]
+        self._result = [f"c{column.id}" for column, _ in self.columns if column.id in needed]
+
+    def frame(self, rows: pl.DataFrame, key_bounds: tuple[int, int] | None, interval: KeyInterval) -> pl.LazyFrame:
+        """The rows that belong to the task, as c<id> in the encodings of the scan's claims.
+
+        `rows` holds `columns` by name, in stored form; without columns it is a row mark. `key_bounds` are the smallest and the
+        largest range key among them.
+        """
+        frame = rows.lazy()
+        if self.columns:
+            frame = frame.select([self._decoded(column, name, rows.schema[name]) for column, name in self.columns])
+        key = self._node.range_key
+        if key is not None and key_bounds is not None:
+            frame = restrict(frame, f"c{key.id}", key_bounds, interval)
+        if self._node.predicate is not None:
+            frame = apply_filter(frame, self._node.predicate, Lowering(self._claims))
+        if not self._result:
+            return pick(frame, ())
+        return frame.select(self._result) if len(self._result) < len(self.columns) else frame
+
+    def _decoded(self, column: Column, name: str, stored: pl.DataType) -> pl.Expr:
+        """A cast that changes nothing is left out: Polars does not, and filters on a cast column take half as long again."""
+        value, target = pl.col(name), self._type(column)
+        if stored != target:
+            value = (value.to_physical() if stored == DECIMAL38 else value).cast(target)
+        return value.alias(f"c{column.id}")
+
+    def _type(self, column: Column) -> pl.DataType:
+        return polars_type(column.dtype, column_encoding(column.dtype, column.id, self._claims))
+
+    def empty(self) -> pl.LazyFrame:
+        """No rows, of the right columns."""
+        types = {f"c{column.id}": self._type(column) for column, _ in self.columns if f"c{column.id}" in self._result}
+        return pl.LazyFrame(schema=types or {ROW_MARK: pl.Boolean()})
