@@ -132,6 +132,16 @@ class Driver:
     def send(self, event: Event) -> None:
         self.post(lambda: self._events.append(event))
 
+    def tell_workers(self, message: object) -> None:
+        """Send a message to all workers that live now."""
+        data = encode(message)
+
+        def send() -> None:
+            for worker in self._workers.values():
+                worker.send(data)
+
+        self.post(send)
+
     def close(self) -> None:
         """End all queries with SESSION_CLOSED, kill the workers, and remove the folder. Blocks until that is done."""
         self.post(self._begin_closing)

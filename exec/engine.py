@@ -19,8 +19,11 @@ from exec.events import Cancelled, Committed, Delivered, PartitionLost
 from exec.exchange.layout import result_batches
 from exec.exchange.reader import InputFile, InputLost, read_files
 from exec.exchange.schema import arrow_schema
+from exec.messages import DropMessage
 from exec.metrics import EngineStatistics, QueryMetrics
 from exec.progress import Execution, ProgressCallback
+from exec.store.column_store import MODES, ColumnStore, default_limit
+from exec.store.columns import StoredColumn
 from exec.store.folder import EngineFolder
 from planner.dir import (
     Determinism,
@@ -47,12 +50,24 @@ class Engine:
 
     `workers` tasks run at once (default: one for each core that this process may use), on one process more than that, so that a
     lost worker is replaced at once. They start in the background. `faults` is for tests.
+
+    `cache` says whether columns of files are kept in shared memory: "auto" those that are scanned again, "eager" all before
+    they are used, "off" none; at most `cache_memory` bytes of them (default: a quarter of the machine's memory).
     """
 
-    def __init__(self, workers: int | None = None, *, faults: Faults | None = None) -> None:
-        """Raises INVALID_SETTING for less than one worker, WORKER_START if no folder can be made."""
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        cache: str = "auto",
+        cache_memory: int | None = None,
+        faults: Faults | None = None,
+    ) -> None:
+        """Raises INVALID_SETTING for less than one worker or an unknown cache mode, WORKER_START if no folder can be made."""
         if workers is not None and workers < 1:
             raise error("INVALID_SETTING", name="workers", expected="at least 1", given=workers)
+        if cache not in MODES:
+            raise error("INVALID_SETTING", name="cache", expected="'auto', 'eager' or 'off'", given=cache)
         self.workers = workers or available_cores()
         self.last_metrics: QueryMetrics | None = None
         self._process = os.getpid()
@@ -65,7 +80,9 @@ class Engine:
             raise error("WORKER_START", detail=str(problem)) from problem
         self._driver = Driver(self._folder, self.workers, faults)
         _DRIVERS.add(self._driver)
-        self._close_driver = weakref.finalize(self, _close, self._driver, self._process)
+        limit = default_limit() if cache_memory is None else cache_memory
+        self.columns = ColumnStore(self._folder.primary, limit, cache, _Workers(self))
+        self._close_parts = weakref.finalize(self, _close, self._driver, self.columns, self._process)
 
     @property
     def folder(self) -> Path:
@@ -88,6 +105,7 @@ class Engine:
         """
         check_laws(graph)
         _check_contracts(graph)
+        self.columns.expect(graph)
         execution = self._submit(Execution(next(self._query_ids), graph))
         try:
             while True:
@@ -107,6 +125,7 @@ class Engine:
         self._driver.send(Delivered(execution.id))
         execution.wait_end(_CLEAN_UP_PATIENCE)
         self.last_metrics = execution.metrics
+        self.columns.count(graph)
         return tables
 
     def execute_inline(self, body: PhysicalPlan, output: Dir) -> pa.Table:
@@ -157,7 +176,7 @@ class Engine:
         if os.getpid() == self._process:
             with self._lock:
                 self._closed = True
-            self._close_driver()
+            self._close_parts()
 
     def __enter__(self) -> Engine:
         return self
@@ -188,9 +207,30 @@ _CALL_GRAPH = StageGraph(
 )
 
 
-def _close(driver: Driver, process: int) -> None:
+class _Workers:
+    """The workers as the column store sees them. It does not keep the engine alive."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = weakref.ref(engine)
+
+    def fill(self, column: StoredColumn, number: int, reader: str, folder: Path) -> tuple[int, float]:
+        engine = self._engine()
+        if engine is None:
+            raise error("SESSION_CLOSED")
+        arguments = (column, number, reader, str(folder))
+        filled: tuple[int, float] = engine.call("exec.sources.fill:fill", *arguments, subject=column.split.path)
+        return filled
+
+    def dropped(self, names: tuple[str, ...]) -> None:
+        engine = self._engine()
+        if engine is not None:
+            engine._driver.tell_workers(DropMessage(names))
+
+
+def _close(driver: Driver, columns: ColumnStore, process: int) -> None:
     """End of an engine: closed, dropped, or at exit. A forked child inherits the engine, but not what it owns."""
     if os.getpid() == process:
+        columns.close()
         driver.close()
 
 

@@ -59,6 +59,12 @@ class ForgetMessage(NamedTuple):
     query: int
 
 
+class DropMessage(NamedTuple):
+    """To a worker: segments of the column store are gone."""
+
+    names: tuple[str, ...]
+
+
 class Ready(NamedTuple):
     """From a worker: it has imported everything and waits."""
 

@@ -22,6 +22,7 @@ from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
 from exec.messages import RunMessage, StageMessage
 from exec.sources import unchanged_files
+from exec.store.columns import StoredColumns
 from planner.dir import Pattern
 from planner.physical.nodes import ExchangeSource
 
@@ -53,7 +54,9 @@ class SharedInputs:
             del self._frames[key]
 
 
-def run_task(stage: StageMessage, message: RunMessage, folders: Sequence[Path], shared: SharedInputs) -> TaskOutput:
+def run_task(
+    stage: StageMessage, message: RunMessage, folders: Sequence[Path], shared: SharedInputs, stored: StoredColumns
+) -> TaskOutput:
     """Compute the attempt's partition and write it to the query's folder below one of `folders`.
 
     Raises InputLost, and whatever lowering, Polars and the file system raise (`exec.lower.failures.translate` sorts them).
@@ -67,7 +70,7 @@ def run_task(stage: StageMessage, message: RunMessage, folders: Sequence[Path], 
 
     query_folders = [folder / query_folder(attempt.query) for folder in folders]
     with unchanged_files(stage.body, attempt.partition):
-        frame = deliver(lower_body(stage.body, attempt.partition, read), stage.body, stage.output)
+        frame = deliver(lower_body(stage.body, attempt.partition, read, stored), stage.body, stage.output)
         output = write_output(_batches(frame), stage.output, stage.layouts, query_folders, f"{attempt}-{os.getpid()}.arrow")
     return replace(output, seconds=time.perf_counter() - started, cpu_seconds=time.process_time() - cpu_started)
 

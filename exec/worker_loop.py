@@ -18,6 +18,7 @@ from exec.exchange.reader import InputLost
 from exec.lower.failures import translate
 from exec.messages import (
     CallMessage,
+    DropMessage,
     Failed,
     Finished,
     ForgetMessage,
@@ -30,6 +31,7 @@ from exec.messages import (
     decode,
     encode,
 )
+from exec.store.columns import StoredColumns
 from exec.task import SharedInputs, run_task
 from planner.errors import error
 
@@ -40,6 +42,7 @@ class WorkerLoop:
         self._folders = folders
         self._stages: dict[StageKey, bytes | StageMessage] = {}
         self._shared = SharedInputs()
+        self._stored = StoredColumns(folders[0])
 
     def run(self, inbox: queue.SimpleQueue[bytes]) -> None:
         pa.set_cpu_count(1)
@@ -55,6 +58,8 @@ class WorkerLoop:
                 case ForgetMessage(query):
                     self._stages = {key: stage for key, stage in self._stages.items() if key[0] != query}
                     self._shared.forget(query)
+                case DropMessage(names):
+                    self._stored.drop(names)
 
     def _send(self, message: object) -> None:
         self._connection.send_bytes(encode(message))
@@ -78,7 +83,7 @@ class WorkerLoop:
         stage = self._stages[key]
         if isinstance(stage, bytes):
             stage = self._stages[key] = decode(stage)
-        return Finished(message.attempt, run_task(stage, message, self._folders, self._shared))
+        return Finished(message.attempt, run_task(stage, message, self._folders, self._shared, self._stored))
 
     def _send_result(self, attempt: Attempt, done: Finished) -> None:
         try:

@@ -21,6 +21,7 @@ from exec.lower.expressions import Lowering, physical_value
 from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
 from exec.lower.windows import lower_window
 from exec.sources import scan_table
+from exec.store.columns import StoredColumns
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.intervals import scaled_value
 from planner.dir import Dir
@@ -55,8 +56,10 @@ def analysis_of(body: PhysicalPlan) -> BoundsAnalysis:
     return BoundsAnalysis()
 
 
-def lower_body(body: PhysicalPlan, partition: int, read: Read) -> pl.LazyFrame:
+def lower_body(body: PhysicalPlan, partition: int, read: Read, stored: StoredColumns | None = None) -> pl.LazyFrame:
     """The query of task `partition`. `read` gives what an exchange delivers to this task, in Arrow's form of its encodings.
+
+    `stored` holds columns of files that need not be read.
 
     Raises the errors of opening files, and those of evaluating where an operator has to be run here.
     """
@@ -75,7 +78,7 @@ def lower_body(body: PhysicalPlan, partition: int, read: Read) -> pl.LazyFrame:
             continue
         stack.pop()
         inputs = [frames[id(child)] for child in node.inputs]
-        frames[id(node)] = _lower_node(node, inputs, partition, read, analysis, needed)
+        frames[id(node)] = _lower_node(node, inputs, partition, read, stored, analysis, needed)
     return frames[id(body)]
 
 
@@ -97,12 +100,13 @@ def _lower_node(
     inputs: list[pl.LazyFrame],
     partition: int,
     read: Read,
+    stored: StoredColumns | None,
     analysis: BoundsAnalysis,
     needed: Mapping[int, frozenset[int]],
 ) -> pl.LazyFrame:
     match node:
         case TableScan():
-            return scan_table(node, partition, needed[id(node)])
+            return scan_table(node, partition, needed[id(node)], stored)
         case ValuesScan():
             return _values(node, partition)
         case ExchangeSource():

@@ -3,7 +3,9 @@
 identity   the identity of a split, and its check when a task opens it
 describe   paths and globs of Parquet files to a TableSnapshot, from footers alone
 parquet    scans of Parquet files: row ranges, predicates, conversion to tiers, and the check of claims
+stored     scans of columns in stored form: those of `memory`, and those of files that the column store holds
 memory     tables of Arrow, Polars and pandas objects, written once as Arrow IPC and mapped by every task
+fill       a segment of a column of a file, read and put into the column store
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import polars as pl
 
 from exec.lower.failures import FOREIGN, translate
 from exec.sources.identity import verify
+from exec.store.columns import StoredColumns
 from planner.dir import Split
 from planner.physical.nodes import PhysicalPlan, TableScan, table_scans
 
@@ -43,9 +46,10 @@ def _verify_all(splits: set[Split]) -> None:
         verify(split)
 
 
-def scan_table(scan: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFrame:
-    """The rows of one task's ranges, with the `needed` columns (by id) alone."""
+def scan_table(scan: TableScan, partition: int, needed: frozenset[int], stored: StoredColumns | None = None) -> pl.LazyFrame:
+    """The rows of one task's ranges, with the `needed` columns (by id) alone. `stored` is the column store, if there is one."""
     from exec.sources import memory, parquet
 
-    reader = memory.scan if scan.format == "memory" else parquet.scan
-    return reader(scan, partition, needed)
+    if scan.format == "memory":
+        return memory.scan(scan, partition, needed)
+    return parquet.scan(scan, partition, needed, stored)

@@ -23,11 +23,13 @@ from exec.lower.expressions import Lowering, exact_constant
 from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
 from exec.sources.identity import verify
 from exec.sources.key_ranges import KeyInterval, key_interval, restrict
-from exec.sources.stored import row_marks
+from exec.sources.stored import StoredScan, row_marks
+from exec.store.columns import Segment, StoredColumn, StoredColumns
 from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Interval, clip, type_interval
 from planner.dir import ScanRange, Split
 from planner.dtypes import DecimalType, is_exact
+from planner.errors import error
 from planner.expr.nodes import Call, Case, Cast, ColumnRef, Expr, conjunction, conjuncts
 from planner.physical.encodings import DECIMAL38_LIMIT, Encoding
 from planner.physical.nodes import TableScan
@@ -39,17 +41,24 @@ _REFERENCES = kind_mask(ColumnRef)
 _ANY_DECIMAL = Interval(-DECIMAL38_LIMIT, DECIMAL38_LIMIT)
 
 
-def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFrame:
+def scan(node: TableScan, partition: int, needed: frozenset[int], stored: StoredColumns | None = None) -> pl.LazyFrame:
     """The rows of the ranges of one task, with the `needed` columns, as c<id> in the encodings of the scan's claims.
 
-    Raises FILE_CHANGED here; while it runs STATISTICS_VIOLATED for a value outside of a claim, FILE_INVALID for one
-    outside of its type.
+    Ranges whose columns are all in the column store are taken from there.
+
+    Raises FILE_CHANGED here, and STATISTICS_VIOLATED for a stored value outside of a claim; while it runs
+    STATISTICS_VIOLATED for a value of the file outside of a claim, FILE_INVALID for one outside of its type.
     """
     ranges = node.partitions[partition if len(node.partitions) > 1 else 0]
     plans: dict[Split, _Scan] = {}
+    kept = _KeptScan(node, needed, stored) if stored is not None else None
     frames = []
     for part in _joined(ranges):
         verify(part.split)
+        frame = kept.frame(part, key_interval(node, partition)) if kept is not None else None
+        if frame is not None:
+            frames.append(frame)
+            continue
         plan = plans.get(part.split)
         if plan is None:
             types = _stored_types(part.split) if node.reader == "polars" else {}
@@ -153,7 +162,7 @@ class _Scan:
         key, checks = self.node.range_key, self.checks
         if key is not None and part.claim is not None:
             checks = [*checks, _Check(f"c{key.id}", self.range_field, *part.claim, claimed=True, never_null=True)]
-        raw = self._rows(part)
+        raw = read_rows(part, self.read, self.node.reader)
         if self.early:
             raw = keep(raw, self.early_low.lower(conjunction(self.early)), len(self.early))
         frame = raw.select(self.decoded) if self.decoded else raw
@@ -169,14 +178,6 @@ class _Scan:
             return pick(frame, ())
         return frame.select(self.result) if len(self.result) < len(self.decoded) else frame
 
-    def _rows(self, part: ScanRange) -> pl.LazyFrame:
-        if not self.read:
-            return row_marks(part.rows).lazy()
-        if self.node.reader == "pyarrow":
-            return _by_pyarrow(part, self.read)
-        rows = pl.scan_parquet(part.split.path, glob=False, hive_partitioning=False, low_memory=False)
-        return rows.slice(part.first_row, part.rows).select(self.read)
-
     def empty(self) -> pl.LazyFrame:
         """No rows of the right columns."""
         types = {
@@ -185,6 +186,56 @@ class _Scan:
             if f"c{column.id}" in self.result
         }
         return pl.LazyFrame(schema=types or {ROW_MARK: pl.Boolean()})
+
+
+class _KeptScan:
+    """The same scan over columns that the column store holds. Their claims are compared with the bounds of whole segments."""
+
+    def __init__(self, node: TableScan, needed: frozenset[int], store: StoredColumns) -> None:
+        self.node = node
+        self.store = store
+        self.scan = StoredScan(node, needed)
+        self.names = [name for _, name in self.scan.columns]
+        self.claims = dict(node.claims)
+
+    def frame(self, part: ScanRange, interval: KeyInterval) -> pl.LazyFrame | None:
+        """The rows of a range; None if the store has not all of its columns."""
+        if not self.names:
+            return None
+        columns = [StoredColumn(part.split, name, column.dtype) for column, name in self.scan.columns]
+        segments = self.store.rows(columns, part.first_row, part.rows)
+        if segments is None:
+            return None
+        for segment in segments:
+            self._check(segment, part.split.path)
+        rows = pl.concat([pl.DataFrame([piece.values for piece in segment]) for segment in segments])
+        return self.scan.frame(rows, self._key_bounds(rows, part), interval)
+
+    def _check(self, segment: tuple[Segment, ...], path: str) -> None:
+        for (column, name), piece in zip(self.scan.columns, segment, strict=True):
+            claim = self.claims.get(column.id)
+            if claim is not None and piece.bounds is not None and not Interval(*piece.bounds).within(claim.low, claim.high):
+                raise error("STATISTICS_VIOLATED", column=name, path=path)
+
+    def _key_bounds(self, rows: pl.DataFrame, part: ScanRange) -> tuple[int, int] | None:
+        """What the range's claim says of the key, checked."""
+        key = self.node.range_key
+        if key is None or part.claim is None:
+            return None
+        name = next(name for column, name in self.scan.columns if column.id == key.id)
+        check = _Check(name, name, *part.claim, claimed=True, never_null=True)
+        _checker([check], part.split.path)(rows)
+        return part.claim
+
+
+def read_rows(part: ScanRange, names: list[str], reader: str) -> pl.LazyFrame:
+    """The columns of a range of rows as the file has them; without columns a row mark."""
+    if not names:
+        return row_marks(part.rows).lazy()
+    if reader == "pyarrow":
+        return _by_pyarrow(part, names)
+    rows = pl.scan_parquet(part.split.path, glob=False, hive_partitioning=False, low_memory=False)
+    return rows.slice(part.first_row, part.rows).select(names)
 
 
 def _compares_plain_columns(term: Expr) -> bool:
