@@ -118,6 +118,26 @@ class Column:
 
     # ------------------------------------------------------------------------------------------------------- aggregates
 
+    def sum(self) -> Column:
+        """The sum: see `qengine.functions.sum`."""
+        return aggregate("sum", self)
+
+    def avg(self) -> Column:
+        """The mean: see `qengine.functions.avg`."""
+        return aggregate("avg", self)
+
+    def min(self) -> Column:
+        """The least value."""
+        return aggregate("min", self)
+
+    def max(self) -> Column:
+        """The greatest value; NaN is above all numbers."""
+        return aggregate("max", self)
+
+    def count(self) -> Column:
+        """The number of rows where the value is not NULL."""
+        return aggregate("count", self)
+
     def filter(self, condition: Column | str) -> Column:
         """An aggregate over the rows only for which a condition is true: `sum("x").filter("y > 0")`."""
         where = exp.Where(this=condition_node(condition))

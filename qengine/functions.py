@@ -1,9 +1,10 @@
-"""Functions of columns: aggregates, and every scalar function of SQL by its name.
+"""Functions of columns: aggregates, window functions, and every scalar function of SQL by its name.
 
     from qengine import col, functions as f
 
     df.group_by("g").agg(f.sum("price * quantity").alias("total"), n=f.count())
     df.select(f.upper("name"), f.coalesce("a", "b", 0))
+    df.with_columns(place=f.rank().over("g", order_by=col("price").desc()))
 
 An argument is a Column, SQL text, or another Python value as a constant; for a constant text write `lit("...")`. A function that
 is not defined here is looked up by its name when it is used: `f.date_trunc(lit("month"), "day")` is `date_trunc('month', day)`.
@@ -17,9 +18,10 @@ from typing import Any
 from qengine.column import Column, aggregate, col, expression_column, function, lit, outer, when
 
 __all__ = [
-    "abs", "any_value", "avg", "bool_and", "bool_or", "ceil", "coalesce", "col", "concat", "count", "count_distinct", "extract",
-    "floor", "length", "lit", "lower", "max", "min", "nullif", "outer", "round", "stddev", "substring", "sum", "trim", "upper",
-    "variance", "when", "year",
+    "abs", "any_value", "avg", "bool_and", "bool_or", "ceil", "coalesce", "col", "concat", "count", "count_distinct", "cume_dist",
+    "dense_rank", "extract", "first_value", "floor", "lag", "last_value", "lead", "length", "lit", "lower", "max", "min",
+    "nth_value", "ntile", "nullif", "outer", "percent_rank", "rank", "round", "row_number", "stddev", "substring", "sum", "trim",
+    "upper", "variance", "when", "year",
 ]  # fmt: skip
 
 Expression = Column | str
@@ -82,6 +84,70 @@ def stddev(expression: Expression) -> Column:
 def variance(expression: Expression) -> Column:
     """The variance of a sample: NULL for less than two rows."""
     return aggregate("var_samp", expression)
+
+
+# ---------------------------------------------------------------------------------------------------------------- windows
+#
+# These, and the aggregates above, get their rows from `Column.over`: f.rank().over("g", order_by="x").
+
+
+def row_number() -> Column:
+    """The number of the row in its partition, from 1."""
+    return function("row_number")
+
+
+def rank() -> Column:
+    """The number of the first row that is ordered like this one, from 1."""
+    return function("rank")
+
+
+def dense_rank() -> Column:
+    """The number of different keys of the order up to this row, from 1."""
+    return function("dense_rank")
+
+
+def percent_rank() -> Column:
+    """(rank - 1) / (rows of the partition - 1), from 0 to 1."""
+    return function("percent_rank")
+
+
+def cume_dist() -> Column:
+    """The share of the partition's rows that are ordered up to or like this one."""
+    return function("cume_dist")
+
+
+def ntile(tiles: int) -> Column:
+    """The number of the tile, from 1, if the partition is cut into as many of nearly equal size."""
+    return function("ntile", tiles)
+
+
+def lag(expression: Expression, offset: int = 1, default: Any = None) -> Column:
+    """The value some rows before in the partition; `default` where there is no such row."""
+    return _shifted("lag", expression, offset, default)
+
+
+def lead(expression: Expression, offset: int = 1, default: Any = None) -> Column:
+    """The value some rows after in the partition; `default` where there is no such row."""
+    return _shifted("lead", expression, offset, default)
+
+
+def _shifted(name: str, expression: Expression, offset: int, default: Any) -> Column:
+    return function(name, expression, offset) if default is None else function(name, expression, offset, default)
+
+
+def first_value(expression: Expression) -> Column:
+    """The value of the frame's first row."""
+    return function("first_value", expression)
+
+
+def last_value(expression: Expression) -> Column:
+    """The value of the frame's last row: with an order, of the last one that is ordered like this row."""
+    return function("last_value", expression)
+
+
+def nth_value(expression: Expression, number: int) -> Column:
+    """The value of the frame's row of a number, from 1; NULL if it has fewer rows."""
+    return function("nth_value", expression, number)
 
 
 # ---------------------------------------------------------------------------------------------------------------- scalars

@@ -23,8 +23,10 @@ from planner.logical.reallocate import fresh_copy
 from planner.logical.view import View
 from planner.ports import Catalog
 from planner.schema import Column, ColumnAllocator
+from planner.sql.bind_aggregate import aggregate_in
 from planner.sql.bind_from import bind_from, star_columns, table_alias
 from planner.sql.bind_query import bind_query
+from planner.sql.bind_window import Windowing
 from planner.sql.binder import BoundQuery, bind
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
@@ -115,16 +117,24 @@ class FrameBinder:
         return step.frame(bound.plan, relations_of(frame.alias, bound.names, bound.plan.columns))
 
     def sort(self, frame: Frame, keys: Sequence[exp.Expr]) -> Frame:
-        """Ordered by `exp.Ordered` keys."""
+        """Ordered by `exp.Ordered` keys, which may hold window functions but no aggregates."""
         step = _Step(self)
         scope = step.scope(frame)
-        scope.clause = "ORDER BY"
+        step.context.selects.append(scope)
+        bound = [bind_expression(step.context, scope, key.this) for key in keys]
+        for expr in bound:
+            aggregate = aggregate_in(step.context, scope, expr)
+            if aggregate is not None:
+                raise step.context.error("MISPLACED_AGGREGATE", aggregate, where="ORDER BY")
         plan = frame.plan
+        if scope.has_windows:
+            windowing = Windowing(step.context, plan)
+            bound = [windowing.replace(expr) for expr in bound]
+            plan = windowing.plan()
         available = {column.id for column in plan.columns}
         assigns = list(pass_through(plan.columns))
         sort_keys = []
-        for key in keys:
-            expr = bind_expression(step.context, scope, key.this)
+        for key, expr in zip(keys, bound, strict=True):
             if not (isinstance(expr, ColumnRef) and expr.column.id in available):
                 column = step.context.allocator.new("order", expr.dtype)
                 assigns.append(Assign(column, expr))

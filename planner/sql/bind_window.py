@@ -44,6 +44,12 @@ _RUNNING = frozenset(("sum", "count", "count_star", "avg", "min", "max", "bool_a
 """Aggregates that can be computed over a frame that grows row by row."""
 
 
+@handles(*_FUNCTIONS, args=None)
+def bind_window_function_alone(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
+    """A window function is bound with the OVER that follows it; without one it has no meaning."""
+    raise context.unsupported(f"{function_name(context.text, node)} without OVER", node)
+
+
 @handles(exp.Window, args="this partition_by order spec alias over")
 def bind_window(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     where = scope.clause or scope.no_windows
@@ -119,6 +125,11 @@ def _frame(context: BindContext, spec: exp.Expr | None, ordered: bool) -> Frame:
             return Frame.ROWS if kind == "ROWS" else Frame.PEERS if ordered else Frame.WHOLE
     instead = "frames from UNBOUNDED PRECEDING to CURRENT ROW or UNBOUNDED FOLLOWING work"
     raise context.unsupported("this window frame", spec.parent or spec, instead=instead)
+
+
+def window_in(expr: Expr) -> bool:
+    """Whether a window function is part of an expression."""
+    return bool(expr.kinds & _WINDOW_CALLS)
 
 
 def _function(
