@@ -15,7 +15,7 @@ Map, in the order of the data:
     bind_frame      the DataFrame API's calls                          frame           what a DataFrame is for the binder
     fragments, placeholders             SQL text beside the DataFrame API; nodes for its constants, columns and frames
     arithmetic, coercion, literals, type_names                          the rules of types
-    positions, output_names                                             carets under the text; names of unnamed columns
+    positions, output_names, reserved_words                carets under the text; names of unnamed columns; what is no name
 
 Decisions:
 

@@ -25,6 +25,7 @@ from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
 from planner.sql.placeholders import FrameSource, content_of
 from planner.sql.positions import position_of
+from planner.sql.reserved_words import refuse_reserved_alias
 from planner.sql.scope import BoundRelation, Merged, Relation, Scope, find_column, shows_column, unknown_column
 
 
@@ -212,6 +213,7 @@ def _as_relation(
 ) -> _Joined:
     if alias is not None:
         refuse_arguments(context, alias, ("this", "columns"))
+        refuse_reserved_alias(context, alias.this, even_after_as=True)
         bound = _renamed(context, bound, alias)
         name = alias.name or name
     relation = Relation(name, _distinct_names(bound.names), columns if columns is not None else bound.plan.columns)

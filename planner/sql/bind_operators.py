@@ -65,7 +65,7 @@ def _resolve(context: BindContext, scope: Scope, node: exp.Expr, name: str) -> E
     current: Scope | None = scope
     while current is not None:
         expr = find_column(context, current, folded, node)
-        if expr is not None:
+        if expr is not None and not (current is scope and scope.prefers_alias(folded, expr)):
             context.level = max(context.level, current.depth)
             return expr
         if folded in current.aliases:

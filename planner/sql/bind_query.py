@@ -20,12 +20,13 @@ from planner.sql.bind_aggregate import Grouping, aggregate_in
 from planner.sql.bind_from import bind_from, star_columns
 from planner.sql.bind_set_operations import bind_set_operation
 from planner.sql.bind_values import bind_values
-from planner.sql.bind_window import Windowing
+from planner.sql.bind_window import Windowing, window_in
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
 from planner.sql.output_names import output_name
 from planner.sql.parse import end_of
+from planner.sql.reserved_words import refuse_reserved_alias
 from planner.sql.scope import BoundRelation, Cte, Relation, Scope, find_column, unknown_alias
 
 _SELECT_ARGUMENTS = frozenset(
@@ -146,8 +147,9 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
     having_expr = None
     if having is not None:
         scope.no_windows = "HAVING"
+        scope.having_keys = frozenset(key.column.id for key, _ in group or () if isinstance(key, ColumnRef))
         having_expr = to_boolean(context, bind_expression(context, scope, having.this), "HAVING", having.this)
-        scope.no_windows = None
+        scope.no_windows = scope.having_keys = None
     qualify = node.args.get("qualify")
     qualify_expr = None
     if qualify is not None:
@@ -212,6 +214,7 @@ def _bind_items(context: BindContext, scope: Scope, nodes: list[exp.Expr]) -> li
             refuse_arguments(context, node.this, ())
             items.extend(_table_star(context, scope, node))
         elif isinstance(node, exp.Alias):
+            refuse_reserved_alias(context, node.args["alias"], even_after_as=False)
             items.append(_Item(node.alias, bind_expression(context, scope, node.this), node.this))
             scope.aliases = {**scope.aliases, node.alias.lower(): node.this}
         else:
@@ -255,7 +258,10 @@ def _bind_group(
     if group.args.get("all"):
         if group.expressions:
             raise context.unsupported("GROUP BY ALL with further keys", group)
-        return [(item.expr, item.name) for item in items if aggregate_in(context, scope, item.expr) is None]
+        plain = [item for item in items if aggregate_in(context, scope, item.expr) is None]
+        for key in plain:
+            _refuse_window(context, key.expr, key.node or group)
+        return [(key.expr, key.name) for key in plain]
     keys = []
     for node in group.expressions:
         item = _grouped_item(context, scope, items, node)
@@ -263,6 +269,7 @@ def _bind_group(
             aggregate = aggregate_in(context, scope, item.expr)
             if aggregate is not None:
                 raise context.error("MISPLACED_AGGREGATE", aggregate, where="GROUP BY")
+            _refuse_window(context, item.expr, item.node or node)
             keys.append((item.expr, item.name))
             continue
         scope.clause = "GROUP BY"
@@ -270,6 +277,11 @@ def _bind_group(
         scope.clause = None
         keys.append((expr, output_name(context, node, expr)))
     return keys
+
+
+def _refuse_window(context: BindContext, key: Expr, node: exp.Expr) -> None:
+    if window_in(key):
+        raise context.error("MISPLACED_WINDOW", node, where="GROUP BY")
 
 
 def _grouped_item(context: BindContext, scope: Scope, items: list[_Item], node: exp.Expr) -> _Item | None:

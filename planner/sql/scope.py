@@ -2,7 +2,7 @@
 
 Names are compared without case, quoted ones too. A scope belongs to one SELECT; a name that it does not know is looked for in
 the scope around it, which makes the query correlated. Names of output columns (aliases) come after columns of the FROM clause
-and before those of surrounding queries.
+and before those of surrounding queries; in HAVING, outside of aggregates, they come before columns that are no grouping keys.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Scope:
     `clause` names the clause being bound if aggregates are not allowed in it. `aliases` are the output names that may be used,
     with their syntax. `has_aggregates` is set when an aggregate of this scope's query was bound, `has_windows` when a window
     function was; `no_windows` names the clause being bound if only the latter are not allowed in it. `windows` are those of the
-    WINDOW clause.
+    WINDOW clause. `having_keys` are the ids of the columns that are grouping keys while HAVING is bound, else None.
     """
 
     __slots__ = (
-        "aliases", "clause", "ctes", "depth", "has_aggregates", "has_windows", "merged", "no_windows", "parent", "relations",
-        "windows",
+        "aliases", "clause", "ctes", "depth", "has_aggregates", "has_windows", "having_keys", "merged", "no_windows", "parent",
+        "relations", "windows",
     )  # fmt: skip
 
     def __init__(self, parent: Scope | None, ctes: dict[str, Cte]) -> None:
@@ -83,6 +83,13 @@ class Scope:
         self.has_windows = False
         self.no_windows: str | None = None
         self.windows: dict[str, exp.Expr] = {}
+        self.having_keys: frozenset[int] | None = None
+
+    def prefers_alias(self, name: str, column: Expr) -> bool:
+        """Whether a name that `column` has in the FROM clause means an output column nevertheless, as DuckDB has it in HAVING."""
+        if self.having_keys is None or self.clause is not None or name not in self.aliases:
+            return False
+        return not (isinstance(column, ColumnRef) and column.column.id in self.having_keys)
 
     def ancestor(self, depth: int) -> Scope:
         """The scope at a depth, this one or one around it."""

@@ -27,6 +27,22 @@ QUERIES = [
     "SELECT 1, 'a', NULL, 1.5, true",
     "FROM u",
     "FROM t SELECT i",
+    # words that are reserved, where DuckDB takes them for names
+    'SELECT i AS order, b AS group, i AS /* all */ where, i "from" FROM t AS "where"',
+    "SELECT i date, b value, i key, i first, i rows FROM t",
+    # names that are an output column and a column of the input
+    "SELECT i AS b FROM t WHERE b > 5",
+    "SELECT b % 3 AS i, count(*) FROM t GROUP BY i, b",
+    "SELECT i, max(b) AS b FROM t GROUP BY i HAVING b > 15",
+    "SELECT i, count(*) AS v FROM t GROUP BY i HAVING v > 1",
+    "SELECT count(*) AS b FROM t HAVING b > 3",
+    "SELECT i, sum(b) AS b FROM t GROUP BY i HAVING sum(b) > 15 AND b > 1",
+    "SELECT i AS x, length('qq') AS i FROM t GROUP BY t.i HAVING i = 1",
+    "SELECT -i AS i FROM t GROUP BY 1 HAVING i < -1",
+    "SELECT -i AS i FROM t GROUP BY 1 HAVING -i < 0",
+    "SELECT i + 1 AS i FROM t GROUP BY i + 1 HAVING i + 1 > 3",
+    "SELECT -i AS i, b FROM t ORDER BY i, b",
+    "SELECT -i AS i, b FROM t ORDER BY i + 0, b",
     # arithmetic
     "SELECT i + b, s + 1, s * s, d + 1, 1 - d, d * i, d * 1.5, d + e, d * e, abs(d), f + d, i / 2, d % 2, f % 2 FROM t",
     "SELECT 7 // 2, -7 // 2, -7 % 3, 7 / 2, 2 - 3 - 4, 2 * 3 + 4, 1 + 2.5, 1e3 + 1",
