@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects import DIALECT_MODULE_NAMES
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -76,11 +76,11 @@ def _refuse_deep(text: str, tokens: Sequence[Token]) -> None:
 
 def dialect_of(name: str) -> Dialect:
     """sqlglot's dialect of a name. Raises UNKNOWN_DIALECT; the empty name, sqlglot's own dialect, is none of ours."""
-    names = [known for known in sqlglot.Dialect.classes if known]
-    found = name.lower() if isinstance(name, str) else ""
-    if found not in names:
-        raise error("UNKNOWN_DIALECT", name=name, nearest=nearest(str(name), names))
-    return Dialect.get_or_raise(found)
+    folded = name.lower() if isinstance(name, str) else ""
+    found = Dialect.get(folded) if folded else None  # loads the modules of this dialect alone
+    if found is None:
+        raise error("UNKNOWN_DIALECT", name=name, nearest=nearest(str(name), DIALECT_MODULE_NAMES))
+    return found()
 
 
 def _is_empty(statement: exp.Expr | None) -> bool:
