@@ -22,7 +22,7 @@ from exec.exchange.schema import arrow_schema
 from exec.messages import DropMessage
 from exec.metrics import EngineStatistics, QueryMetrics
 from exec.progress import Execution, ProgressCallback
-from exec.store.column_store import MODES, ColumnStore, default_limit
+from exec.store.column_store import ColumnStore, default_limit
 from exec.store.columns import StoredColumn
 from exec.store.folder import EngineFolder
 from planner.dir import (
@@ -63,11 +63,9 @@ class Engine:
         cache_memory: int | None = None,
         faults: Faults | None = None,
     ) -> None:
-        """Raises INVALID_SETTING for less than one worker or an unknown cache mode, WORKER_START if no folder can be made."""
+        """Raises INVALID_SETTING for less than one worker, WORKER_START if no folder can be made."""
         if workers is not None and workers < 1:
             raise error("INVALID_SETTING", name="workers", expected="at least 1", given=workers)
-        if cache not in MODES:
-            raise error("INVALID_SETTING", name="cache", expected="'auto', 'eager' or 'off'", given=cache)
         self.workers = workers or available_cores()
         self.last_metrics: QueryMetrics | None = None
         self._process = os.getpid()

@@ -22,7 +22,7 @@ from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
 from exec.messages import RunMessage, StageMessage
 from exec.sources import unchanged_files
-from exec.store.columns import StoredColumns
+from exec.store.segments import StoredColumns
 from planner.dir import Pattern
 from planner.physical.nodes import ExchangeSource
 

@@ -31,7 +31,7 @@ from exec.messages import (
     decode,
     encode,
 )
-from exec.store.columns import StoredColumns
+from exec.store.segments import StoredColumns
 from exec.task import SharedInputs, run_task
 from planner.errors import error
 

@@ -23,6 +23,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--format", choices=FORMATS, default="table", help="how the result is written (default: table)")
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: one per core)")
     parser.add_argument("--inline", choices=("auto", "off"), default="auto", help="whether small queries skip the workers")
+    parser.add_argument(
+        "--cache", choices=("auto", "eager", "off"), default="auto", help="whether columns of files are kept in memory"
+    )
     parser.add_argument("--dialect", default="duckdb", help="the SQL dialect (default: duckdb)")
     parser.add_argument(
         "--explain", choices=("logical", "optimized", "physical", "stages"), help="print the plan instead of running it"
@@ -60,7 +63,7 @@ def _run(text: str, options: argparse.Namespace) -> str:
     from qengine.display import render
     from qengine.session import Session
 
-    with Session(options.workers, inline=options.inline) as session:
+    with Session(options.workers, inline=options.inline, cache=options.cache) as session:
         result = session.sql(text, options.dialect)
         return result.explain(options.explain) if options.explain else render(result.collect(), options.format)
 

@@ -1,4 +1,4 @@
-"""Which sessions share an engine: all of one process that ask for the same number of workers.
+"""Which sessions share an engine: all of one process that ask for the same number of workers and the same column store.
 
 An engine lives as long as the sessions attached to it; the last one to close ends its processes.
 """
@@ -19,16 +19,16 @@ class _Entry:
 
 
 _lock = threading.Lock()
-_entries: dict[tuple[int, int | None], _Entry] = {}
+_entries: dict[tuple[int, int | None, str, int | None], _Entry] = {}
 
 
-def attach(workers: int | None) -> Engine:
-    """The engine of this process with that many workers (None: one per core), opened if there is none yet."""
-    key = (os.getpid(), workers)
+def attach(workers: int | None, cache: str, cache_memory: int | None) -> Engine:
+    """The engine of this process with these settings (see `exec.engine.Engine`), opened if there is none yet."""
+    key = (os.getpid(), workers, cache, cache_memory)
     with _lock:
         entry = _entries.get(key)
         if entry is None:
-            entry = _entries[key] = _Entry(Engine(workers))
+            entry = _entries[key] = _Entry(Engine(workers, cache=cache, cache_memory=cache_memory))
         entry.sessions += 1
         return entry.engine
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from exec.engine import Engine
+from exec.store.column_store import MODES as CACHE_MODES
 from planner.errors import error
 from planner.sql.bind_frame import FrameBinder
 from planner.sql.bind_from import table_alias
@@ -23,7 +24,9 @@ class Session:
     """A light, thread-safe handle on an engine; many may exist in one process and share its workers.
 
     `workers`: worker processes, by default one per core. `inline`: "auto" runs a query inside this process if it is proven to
-    be small, "off" never does. `disabled_rules`: names of optimizer rules to leave out, for finding errors in them.
+    be small, "off" never does. `cache`: "auto" keeps columns of files that are scanned again decoded in shared memory, "eager"
+    all before they are used, "off" none; at most `cache_memory` bytes (default: a quarter of the machine's memory), and only
+    for as long as the file is unchanged. `disabled_rules`: names of optimizer rules to leave out, for finding errors in them.
 
     A session is closed by `close()`, at the end of a `with` block, or when the process ends. Raises BindError
     (INVALID_SETTING) for settings out of range.
@@ -34,6 +37,8 @@ class Session:
         workers: int | None = None,
         *,
         inline: str = "auto",
+        cache: str = "auto",
+        cache_memory: int | None = None,
         disabled_rules: frozenset[str] | set[str] | tuple[str, ...] = (),
         engine: Engine | None = None,
     ) -> None:
@@ -41,7 +46,13 @@ class Session:
             raise error("INVALID_SETTING", name="workers", expected="an integer from 1 to 1024", given=workers)
         if inline not in INLINE:
             raise error("INVALID_SETTING", name="inline", expected="'auto' or 'off'", given=inline)
-        self._engine = engine if engine is not None else attach(workers)
+        if cache not in CACHE_MODES:
+            raise error("INVALID_SETTING", name="cache", expected="'auto', 'eager' or 'off'", given=cache)
+        if cache_memory is not None and (
+            not isinstance(cache_memory, int) or isinstance(cache_memory, bool) or cache_memory < 0
+        ):
+            raise error("INVALID_SETTING", name="cache_memory", expected="a number of bytes", given=cache_memory)
+        self._engine = engine if engine is not None else attach(workers, cache, cache_memory)
         self._catalog = SessionCatalog(self._engine)
         self._binder = FrameBinder(self._catalog)
         self._settings = Settings(inline, frozenset(disabled_rules))

@@ -43,6 +43,8 @@ def _run(options: argparse.Namespace) -> int:
         numbers=options.queries,
         workers=options.workers,
         inline=options.inline,
+        cache=options.cache,
+        warm=options.warm,
         runs=options.runs or (3 if options.duckdb else 1),
         duckdb=options.duckdb,
     )
@@ -102,6 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     add_queries(run)
     run.add_argument("--workers", type=_argument(_positive), metavar="N", help="worker processes (default: one per core)")
     run.add_argument("--inline", choices=("off", "auto"), default="auto", help="let tiny queries run in this process")
+    run.add_argument(
+        "--cache", choices=("auto", "eager", "off"), default="auto", help="keep columns of the files in shared memory"
+    )
+    run.add_argument("--warm", type=_argument(_count), default=0, metavar="N", help="runs before those that are timed")
     run.add_argument("--runs", type=_argument(_positive), metavar="N", help="runs per query (default: 1, with --duckdb 3)")
     run.add_argument("--duckdb", action="store_true", help="time DuckDB on the same files in the same run")
 
@@ -121,6 +127,12 @@ def _argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return convert
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise ValueError(f"expected a number, not {text!r}")
+    return int(text)
 
 
 def _positive(text: str) -> int:

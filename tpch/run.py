@@ -33,13 +33,15 @@ TaskProgress = Callable[[Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. `workers` None is the engine's default; `runs` is per query and engine."""
+    """What to run. `workers` None is the engine's default; `runs` is per query and engine, after `warm` that are not timed."""
 
     scale_factor: Decimal
     folder: Path
     numbers: tuple[int, ...]
     workers: int | None = None
     inline: str = "auto"
+    cache: str = "auto"
+    warm: int = 0
     runs: int = 1
     duckdb: bool = False
 
@@ -89,7 +91,7 @@ def run(options: Options, out: TextIO) -> bool:
     if options.duckdb or not answers.has_committed(options.scale_factor):
         oracle = answers.connect(options.folder, options.workers)
     try:
-        with qengine.Session(workers=options.workers, inline=options.inline) as session:
+        with qengine.Session(workers=options.workers, inline=options.inline, cache=options.cache) as session:
             register_tables(session, options.folder)
             with _display(len(options.numbers), sys.stderr) as display:
                 outcomes = run_queries(session, oracle, options, display)
@@ -123,7 +125,8 @@ def _run_query(
 ) -> Outcome:
     outcome = Outcome(asked.name)
     results: list[pa.Table] = []
-    for _ in range(options.runs):
+    for number in range(options.warm + options.runs):
+        timed = number >= options.warm
         if outcome.complaint is None:
             progress = display.start(asked.name)
             started = time.perf_counter()
@@ -133,12 +136,14 @@ def _run_query(
                 outcome.complaint = f"failed: {_describe(error)}"
                 outcome.seconds.clear()
             else:
-                outcome.seconds.append(time.perf_counter() - started)
+                if timed:
+                    outcome.seconds.append(time.perf_counter() - started)
                 results.append(result)
         if options.duckdb and oracle is not None:
             started = time.perf_counter()
             answers.run_in_duckdb(oracle, asked.text)
-            outcome.duckdb_seconds.append(time.perf_counter() - started)
+            if timed:
+                outcome.duckdb_seconds.append(time.perf_counter() - started)
     if outcome.complaint is not None:
         return outcome
     outcome.rows = results[0].num_rows

@@ -21,7 +21,7 @@ from exec.lower.expressions import Lowering, physical_value
 from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
 from exec.lower.windows import lower_window
 from exec.sources import scan_table
-from exec.store.columns import StoredColumns
+from exec.store.segments import StoredColumns
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.intervals import scaled_value
 from planner.dir import Dir

@@ -17,7 +17,7 @@ import polars as pl
 
 from exec.lower.failures import FOREIGN, translate
 from exec.sources.identity import verify
-from exec.store.columns import StoredColumns
+from exec.store.segments import StoredColumns
 from planner.dir import Split
 from planner.physical.nodes import PhysicalPlan, TableScan, table_scans
 

@@ -12,7 +12,8 @@ from exec.lower.column_types import polars_type
 from exec.sources.identity import verify
 from exec.sources.parquet import read_rows
 from exec.sources.stored import bounds_of, to_arrow, to_stored
-from exec.store.columns import SEGMENT_ROWS, StoredColumn, write_segment
+from exec.store.columns import SEGMENT_ROWS, StoredColumn
+from exec.store.segments import write_segment
 from planner import dtypes as t
 from planner.analysis.intervals import type_interval
 from planner.dir import ScanRange

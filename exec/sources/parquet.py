@@ -24,7 +24,8 @@ from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
 from exec.sources.identity import verify
 from exec.sources.key_ranges import KeyInterval, key_interval, restrict
 from exec.sources.stored import StoredScan, row_marks
-from exec.store.columns import Segment, StoredColumn, StoredColumns
+from exec.store.columns import StoredColumn
+from exec.store.segments import Segment, StoredColumns
 from planner.analysis.can_raise import can_raise
 from planner.analysis.intervals import Interval, clip, type_interval
 from planner.dir import ScanRange, Split
@@ -199,8 +200,8 @@ class _KeptScan:
         self.claims = dict(node.claims)
 
     def frame(self, part: ScanRange, interval: KeyInterval) -> pl.LazyFrame | None:
-        """The rows of a range; None if the store has not all of its columns."""
-        if not self.names:
+        """The rows of a range; None if it has none or the store has not all of its columns."""
+        if not self.names or not part.rows:
             return None
         columns = [StoredColumn(part.split, name, column.dtype) for column, name in self.scan.columns]
         segments = self.store.rows(columns, part.first_row, part.rows)

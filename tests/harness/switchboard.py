@@ -36,7 +36,8 @@ OPTIONAL_RULES = tuple(dict.fromkeys(rule.name for batch in BATCHES for rule in 
 class Configuration:
     """`scattered` cuts every input at each row group and every hash exchange into eight buckets.
 
-    `verified` checks the plan after every rule, which makes planning several times slower.
+    `verified` checks the plan after every rule, which makes planning several times slower. `cache` is the mode of the
+    column store.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Configuration:
     disabled: frozenset[str] = frozenset()
     kill: bool = False
     verified: bool = False
+    cache: str = "off"
 
 
 CONFIGURATIONS = (
@@ -60,6 +62,8 @@ CONFIGURATIONS = (
     Configuration("scattered, four workers", workers=4, source="files", scattered=True),
     Configuration("no rules", inline="auto", disabled=frozenset(OPTIONAL_RULES), verified=True),
     Configuration("no rules, scattered", source="files", scattered=True, disabled=frozenset(OPTIONAL_RULES)),
+    Configuration("column store", source="files", cache="eager"),
+    Configuration("column store, scattered", source="files", scattered=True, cache="eager"),
     Configuration("one kill", source="files", scattered=True, kill=True),
     *(Configuration(f"without {name}", inline="auto", disabled=frozenset((name,))) for name in OPTIONAL_RULES),
     *(
@@ -105,8 +109,8 @@ class Switchboard:
     folder: Path
     kills: int = 0
     _stack: ExitStack = field(default_factory=ExitStack)
-    _engines: dict[tuple[int, bool], tuple[Engine, KillOne]] = field(default_factory=dict)
-    _sessions: dict[tuple[int, bool, str], Session] = field(default_factory=dict)
+    _engines: dict[tuple[int, bool, str], tuple[Engine, KillOne]] = field(default_factory=dict)
+    _sessions: dict[tuple[int, bool, str, str], Session] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, table in self.tables.items():
@@ -142,10 +146,11 @@ class Switchboard:
         return self.folder / f"{name}.parquet"
 
     def _session(self, configuration: Configuration) -> tuple[Session, Engine, KillOne]:
-        owner = (configuration.workers, configuration.kill)
+        owner = (configuration.workers, configuration.kill, configuration.cache)
         if owner not in self._engines:
             faults = KillOne()
-            engine = Engine(configuration.workers, faults=faults if configuration.kill else None)
+            faulty = faults if configuration.kill else None
+            engine = Engine(configuration.workers, cache=configuration.cache, faults=faulty)
             self._engines[owner] = (self._stack.enter_context(engine), faults)
         engine, faults = self._engines[owner]
         key = (*owner, configuration.source)
