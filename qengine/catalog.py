@@ -14,7 +14,6 @@ from glob import has_magic
 from typing import Any
 
 from exec.engine import Engine
-from exec.sources.describe import expand
 from planner.catalog import TableSnapshot
 from planner.errors import error
 from planner.logical.nodes import LogicalPlan
@@ -64,6 +63,8 @@ class SessionCatalog:
 
     def describe(self, paths: Paths, name: str) -> TableSnapshot:
         """The snapshot of files, patterns or folders. Raises DataError if there are none or one cannot be read."""
+        from exec.sources.describe import expand  # with the reader of footers, which queries without files can do without
+
         files = tuple(expand(paths))
         with self._lock:
             known = self._snapshots.get(files)
