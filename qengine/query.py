@@ -14,7 +14,7 @@ from planner.dir import StageGraph
 from planner.errors import error
 from planner.logical.nodes import LogicalPlan
 from planner.optimizer import optimize
-from planner.physical.context import PhysicalOptions
+from planner.physical.context import OPTIONAL_STEPS, PhysicalOptions
 from planner.physical.cut_stages import cut_stages
 from planner.physical.inline import may_run_inline
 from planner.physical.nodes import PhysicalPlan
@@ -58,14 +58,14 @@ class Query:
         if self._optimized is None:
             from exec.lower.evaluate import ConstantEvaluator
 
-            context = OptimizerContext(
-                allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=self.settings.disabled_rules
-            )
+            rules = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
+            context = OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
             self._optimized = optimize(self.bound.plan, context)
         return self._optimized
 
     def physical(self, single: bool = False) -> PhysicalPlan:
-        return plan_physical(self.optimized, self.bound.allocator, PhysicalOptions(self.workers, single))
+        options = PhysicalOptions(self.workers, single, disabled=self.settings.disabled_rules)
+        return plan_physical(self.optimized, self.bound.allocator, options)
 
     def stages(self) -> StageGraph:
         return cut_stages(self.physical())

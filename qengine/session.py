@@ -26,7 +26,8 @@ class Session:
     `workers`: worker processes, by default one per core. `inline`: "auto" runs a query inside this process if it is proven to
     be small, "off" never does. `cache`: "auto" keeps columns of files that are scanned again decoded in shared memory, "eager"
     all before they are used, "off" none; at most `cache_memory` bytes (default: a quarter of the machine's memory), and only
-    for as long as the file is unchanged. `disabled_rules`: names of optimizer rules to leave out, for finding errors in them.
+    for as long as the file is unchanged. `disabled_rules`: names of optimizer rules, and of `reuse_exchanges`, to leave out, for
+    finding errors in them.
 
     A session is closed by `close()`, at the end of a `with` block, or when the process ends. Raises BindError
     (INVALID_SETTING) for settings out of range.

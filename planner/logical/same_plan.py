@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from planner.schema import Column
@@ -13,9 +14,12 @@ def same_plan(a: Node, b: Node) -> bool:
     return a is b or canonical_form(a) == canonical_form(b)
 
 
-def canonical_form(root: Node) -> list[tuple[Any, ...]]:
-    """The nodes below `root`, parents first, with their values and with columns numbered by first appearance."""
-    numbers: dict[int, int] = {}
+def canonical_form(root: Node, known: Mapping[int, int] | None = None) -> list[tuple[Any, ...]]:
+    """The nodes below `root`, parents first, with their values and with columns numbered by first appearance.
+
+    `known` numbers the columns, by their ids, that have a number beforehand.
+    """
+    numbers = dict(known or {})
     rows: list[tuple[Any, ...]] = []
     stack = [root]
     while stack:
@@ -26,17 +30,18 @@ def canonical_form(root: Node) -> list[tuple[Any, ...]]:
             if name in current.CHILD_FIELDS:
                 row.append(len(value) if value.__class__ is tuple else value is not None)
             else:
-                row.append(_canonical(value, numbers))
+                row.append(canonical_value(value, numbers))
         rows.append(tuple(row))
         stack.extend(reversed(current.children))
     return rows
 
 
-def _canonical(value: Any, numbers: dict[int, int]) -> Any:
+def canonical_value(value: Any, numbers: dict[int, int]) -> Any:
+    """A field's value in a form that compares as it should: 1 and True differ, 0.0 and -0.0 too, NaN equals itself."""
     if isinstance(value, Column):
         return numbers.setdefault(value.id, len(numbers)), value.dtype
     if value.__class__ is tuple:
-        return tuple(_canonical(item, numbers) for item in value)
+        return tuple(canonical_value(item, numbers) for item in value)
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, (bool, int)):

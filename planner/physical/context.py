@@ -13,13 +13,17 @@ from planner.physical.nodes import ExchangePlan, PhysicalPlan
 from planner.physical.properties import ClusteredDistribution, Distribution, Offered, satisfies
 from planner.schema import Column, ColumnAllocator, Schema
 
+OPTIONAL_STEPS = ("reuse_exchanges",)
+"""Steps of physical planning that only make a query faster and can be switched off by their names, as rules can."""
+
 
 @dataclass(frozen=True, slots=True)
 class PhysicalOptions:
     """`workers`: how many tasks can run at once. `single`: plan for one process, without any exchange.
 
     `task_bytes` is the target of stored bytes for the tasks of a scan, `least_task_bytes` the size below which more tasks do
-    not pay; `buckets` (a power of two) fixes the parts of hash exchanges, 0 lets the planner choose.
+    not pay; `buckets` (a power of two) fixes the parts of hash exchanges, 0 lets the planner choose. `disabled` names the steps
+    of `OPTIONAL_STEPS` to leave out.
     """
 
     workers: int = 2
@@ -28,6 +32,7 @@ class PhysicalOptions:
     least_task_bytes: int = 1 << 20
     tasks_per_worker: int = 4
     buckets: int = 0
+    disabled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

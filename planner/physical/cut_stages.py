@@ -26,8 +26,10 @@ from planner.dir import (
     partition_count,
 )
 from planner.errors import error
+from planner.expr.nodes import ColumnRef
 from planner.physical.encodings import encoding_for
-from planner.physical.nodes import ExchangePlan, ExchangeSource, PhysicalPlan, exchange_sources, table_scans
+from planner.physical.nodes import ExchangePlan, ExchangeSource, PhysicalPlan, ProjectExec, exchange_sources, table_scans
+from planner.physical.properties import Offered
 from planner.tree import Node, kind_mask, rewrite, walk
 
 
@@ -48,13 +50,19 @@ class _Cutter:
         self.originals = {plan.number: plan for plan in _exchanges(root)}
         self.bounds = BoundsAnalysis()
         self.stages: list[Stage] = []
+        self.producers: dict[int, Stage] = {}
         self.exchanges: list[Exchange] = []
 
     def cut(self, current: Node) -> Node:
-        """An exchange whose input is already cut: the input becomes a stage, the exchange a source of its consumer."""
+        """An exchange whose input is already cut: the input becomes a stage, the exchange a source of its consumer.
+
+        Exchanges with the same node as their input share its stage.
+        """
         assert isinstance(current, ExchangePlan)
         original = self.originals[current.number]
-        stage = self.add_stage(current.input, original.input)
+        if id(current.input) not in self.producers:
+            self.producers[id(current.input)] = self.add_stage(current.input, original.input)
+        stage = self.producers[id(current.input)]
         dir = replace(stage.output, partitioning=current.partitioning, ordering=())
         exchange = Exchange(len(self.exchanges), stage.id, -1, current.pattern, dir)
         self.exchanges.append(exchange)
@@ -85,9 +93,10 @@ class _Cutter:
     def _partitioning(self, body: PhysicalPlan) -> Partitioning:
         """How the rows of a stage are spread over its tasks, by its leaves."""
         found: set[Partitioning] = set()
+        projects = {id(plan.input): plan for plan in walk(body, kind_mask(ProjectExec)) if isinstance(plan, ProjectExec)}
         for source in exchange_sources(body):
             if source.pattern in SCATTERING:
-                found.add(self.exchanges[source.exchange].dir.partitioning)
+                found.add(_projected(self.exchanges[source.exchange].dir.partitioning, projects.get(id(source))))
         counts = {partition_count(partitioning) for partitioning in found}
         for scan in table_scans(body):
             if len(scan.partitions) > 1:
@@ -102,6 +111,17 @@ class _Cutter:
         known = {column.id for column in body.columns}
         useful = [p for p in found if isinstance(p, (Hash, Range)) and known.issuperset(p.keys)]
         return min(useful, key=lambda p: p.keys) if useful else (Spread(count) if count > 1 else Single())
+
+
+def _projected(partitioning: Partitioning, project: ProjectExec | None) -> Partitioning:
+    """The partitioning of a source as it is called above the projection that may rename a shared stage's columns."""
+    if project is None:
+        return partitioning
+    kept: dict[int, tuple[int, ...]] = {}
+    for assign in project.assigns:
+        if isinstance(assign.expr, ColumnRef):
+            kept[assign.expr.column.id] = (*kept.get(assign.expr.column.id, ()), assign.column.id)
+    return Offered((partitioning,)).rename(kept).partitionings[0]
 
 
 def _exchanges(root: PhysicalPlan) -> list[ExchangePlan]:

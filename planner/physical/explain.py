@@ -1,10 +1,13 @@
 """Physical plans and stage graphs as stable text: no ids, no addresses, no paths.
 
 `stages_text` prints one block per stage in the order in which they can run, and on every edge the DIR: pattern, partitioning,
-order, determinism of its producer, columns with encodings, and evaluation · recovery · update.
+order, determinism of its producer, columns with encodings, and evaluation · recovery · update. A stage with several consumers
+has a line for each of them.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, Stage, StageGraph
 from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text, window_text
@@ -27,6 +30,7 @@ from planner.physical.nodes import (
     WindowExec,
 )
 from planner.schema import Column
+from planner.tree import kind_mask, walk
 
 
 def physical_text(plan: PhysicalPlan) -> str:
@@ -46,7 +50,7 @@ def stages_text(graph: StageGraph) -> str:
         edges = {exchange.id: exchange for exchange in graph.inputs(stage.id)}
         labels = {id_: f"stage {numbers[exchange.producer]}" for id_, exchange in edges.items()}
         lines += ["  " + line for line in _tree_lines(stage.body, names, labels)]
-        for exchange in graph.outputs(stage.id):
+        for exchange in sorted(graph.outputs(stage.id), key=lambda exchange: numbers[exchange.consumer]):
             lines.append(f"  → stage {numbers[exchange.consumer]}: {_edge_text(stage, exchange, names)}")
         if stage.id == graph.root:
             lines.append(f"  → result: {_dir_text(stage, stage.output, names)}")
@@ -55,13 +59,28 @@ def stages_text(graph: StageGraph) -> str:
 
 
 def _tree_lines(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str]) -> list[str]:
+    """One line for each operator; an input that several exchanges share is printed once, with a number."""
+    shared = _shared_inputs(plan)
+    printed: set[int] = set()
     lines = []
     stack = [(plan, 0)]
     while stack:
         current, depth = stack.pop()
-        lines.append("  " * depth + _operator_text(current, names, labels))
+        label = f"Shared input {shared[id(current)]}" if id(current) in shared else ""
+        if id(current) in printed:
+            lines.append("  " * depth + f"{label} [{names.list(current.columns)}]")
+            continue
+        if label:
+            printed.add(id(current))
+        lines.append("  " * depth + (f"{label}: " if label else "") + _operator_text(current, names, labels))
         stack.extend((child, depth + 1) for child in reversed(current.inputs))
     return lines
+
+
+def _shared_inputs(plan: PhysicalPlan) -> dict[int, int]:
+    """The nodes that are the inputs of several exchanges, numbered from 1 in the order of the text, by identity."""
+    seen = Counter(id(exchange.input) for exchange in walk(plan, kind_mask(ExchangePlan)) if isinstance(exchange, ExchangePlan))
+    return {key: number for number, key in enumerate((key for key, count in seen.items() if count > 1), start=1)}
 
 
 def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str]) -> str:

@@ -1,4 +1,4 @@
-"""From the optimized logical plan to the physical plan: strategies bottom-up, then operator numbers."""
+"""From the optimized logical plan to the physical plan: strategies bottom-up, exchanges shared, then operator numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, P
 from planner.physical.context import PhysicalContext, PhysicalOptions, Planned
 from planner.physical.nodes import FilterExec, PhysicalPlan, ProjectExec, ValuesScan
 from planner.physical.properties import SINGLE
+from planner.physical.reuse_exchanges import reuse_exchanges
 from planner.physical.strategies.aggregate import plan_aggregate
 from planner.physical.strategies.join import plan_join
 from planner.physical.strategies.scan import plan_scan
@@ -23,7 +24,8 @@ from planner.tree import Node, kind_mask, rewrite, walk
 def plan_physical(root: LogicalPlan, allocator: ColumnAllocator, options: PhysicalOptions) -> PhysicalPlan:
     """The cheapest physical plan known to the strategies, its operators numbered from 1, inputs before consumers.
 
-    It may hold exchanges, unless `options.single`. Raises InternalError for operators that the optimizer should have removed.
+    It may hold exchanges, unless `options.single`, and several of them may have the same node as their input. Raises
+    InternalError for operators that the optimizer should have removed.
     """
     cardinality = CardinalityAnalysis()
     context = PhysicalContext(allocator, options, cardinality.rows, _bucket_count(root, options), _arithmetic_columns(root))
@@ -37,7 +39,8 @@ def plan_physical(root: LogicalPlan, allocator: ColumnAllocator, options: Physic
             continue
         stack.pop()
         planned[id(current)] = _plan_one(current, [planned[id(child)] for child in current.inputs], context)
-    return number_operators(planned[id(root)].plan)
+    plan = planned[id(root)].plan
+    return number_operators(plan if "reuse_exchanges" in options.disabled else reuse_exchanges(plan))
 
 
 def number_operators(root: PhysicalPlan) -> PhysicalPlan:

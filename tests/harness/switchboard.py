@@ -2,7 +2,7 @@
 
 A configuration fixes where a query runs (inside of this process or on workers), how many workers there are, where the tables
 are (in memory or in Parquet files of small row groups), into how many parts inputs and exchanges are cut, which optimizer rules
-are left out, and whether a worker is killed in the middle. None of that may change an answer.
+and optional steps of planning are left out, and whether a worker is killed in the middle. None of that may change an answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from exec.engine import Engine
 from exec.lower.evaluate import ConstantEvaluator
 from planner.logical.nodes import LogicalPlan
 from planner.optimizer import BATCHES, optimize
-from planner.physical.context import PhysicalOptions
+from planner.physical.context import OPTIONAL_STEPS, PhysicalOptions
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
 from planner.rule import OptimizerContext
@@ -29,7 +29,7 @@ from qengine.query import Query, Settings
 from qengine.session import Session
 from tests.cluster.kills import KillOne
 
-OPTIONAL_RULES = tuple(dict.fromkeys(rule.name for batch in BATCHES for rule in batch.rules if not rule.mandatory))
+OPTIONAL = (*dict.fromkeys(rule.name for batch in BATCHES for rule in batch.rules if not rule.mandatory), *OPTIONAL_STEPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,15 @@ CONFIGURATIONS = (
     Configuration("scattered", source="files", scattered=True),
     Configuration("scattered, one worker", workers=1, source="files", scattered=True),
     Configuration("scattered, four workers", workers=4, source="files", scattered=True),
-    Configuration("no rules", inline="auto", disabled=frozenset(OPTIONAL_RULES), verified=True),
-    Configuration("no rules, scattered", source="files", scattered=True, disabled=frozenset(OPTIONAL_RULES)),
+    Configuration("no rules", inline="auto", disabled=frozenset(OPTIONAL), verified=True),
+    Configuration("no rules, scattered", source="files", scattered=True, disabled=frozenset(OPTIONAL)),
     Configuration("column store", source="files", cache="eager"),
     Configuration("column store, scattered", source="files", scattered=True, cache="eager"),
     Configuration("one kill", source="files", scattered=True, kill=True),
-    *(Configuration(f"without {name}", inline="auto", disabled=frozenset((name,))) for name in OPTIONAL_RULES),
+    *(Configuration(f"without {name}", inline="auto", disabled=frozenset((name,))) for name in OPTIONAL),
     *(
         Configuration(f"without {name}, scattered", source="files", scattered=True, disabled=frozenset((name,)))
-        for name in OPTIONAL_RULES
+        for name in OPTIONAL
     ),
 )
 
@@ -86,15 +86,16 @@ class _ConfiguredQuery(Query):
     @property
     def optimized(self) -> LogicalPlan:
         if self._plan is None:
-            disabled = self.settings.disabled_rules
+            disabled = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
             context = OptimizerContext(self.bound.allocator, ConstantEvaluator(), disabled, verify=self.verified)
             self._plan = optimize(self.bound.plan, context)
         return self._plan
 
     def physical(self, single: bool = False) -> PhysicalPlan:
-        options = PhysicalOptions(self.workers, single)
+        disabled = self.settings.disabled_rules
+        options = PhysicalOptions(self.workers, single, disabled=disabled)
         if self.scattered and not single:
-            options = PhysicalOptions(self.workers, task_bytes=1, least_task_bytes=1, buckets=8)
+            options = PhysicalOptions(self.workers, task_bytes=1, least_task_bytes=1, buckets=8, disabled=disabled)
         return plan_physical(self.optimized, self.bound.allocator, options)
 
 

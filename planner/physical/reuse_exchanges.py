@@ -1,0 +1,137 @@
+"""The input of an exchange that occurs twice is computed once: the last step before operators are numbered.
+
+    Join                                        Join
+      Exchange hash by k                          Exchange hash by k
+        Project k, v                                Project k, v      ←─┐
+          Scan t [k, v] where v > 3      ⇒            Scan t ...        │
+      Exchange broadcast                          Project k AS k.2      │
+        Project k.2                                 Exchange broadcast ─┘
+          Scan t [k.2, v.2] where v.2 > 3
+
+CTEs that are used several times and the copies that decorrelation makes are such twins. Both exchanges keep their pattern and
+partitioning, so a stage is read by several consumers, each with its own edge and layout. The plan becomes a graph: the two
+exchanges have the same object as their input, and `cut_stages` makes one stage of it.
+
+Twins have equal value numbers (`planner.physical.value_numbers`); the one with more columns stays. Sound because an exchange
+never changes what its rows are (law of neutrality). Limits without an order are shared too: a CTE is one table wherever it is
+used, and of two separate subqueries each may give any rows, the same ones included.
+
+Rejected: twins of logical plans, planned once. Where a plan is cut is known only here, and without an exchange there is nothing
+that two consumers could read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planner.analysis.intervals import Interval
+from planner.dir import Hash, Partitioning, Range
+from planner.expr.nodes import Assign, ColumnRef
+from planner.physical.cost import MOVE_BYTE, MOVE_ROW, row_width
+from planner.physical.nodes import ExchangePlan, PhysicalPlan, ProjectExec, table_scans
+from planner.physical.value_numbers import ValueNumbers
+from planner.schema import Column, Schema
+from planner.tree import kind_mask, walk
+
+MOST_WIDENED = 2.0
+"""A reader of some columns may pay so many times what moving them alone would cost: less than reading them anew."""
+
+
+def reuse_exchanges(root: PhysicalPlan) -> PhysicalPlan:
+    """The plan in which exchanges with equal inputs share one; the same object if there are none."""
+    exchanges = [plan for plan in walk(root, kind_mask(ExchangePlan)) if isinstance(plan, ExchangePlan)]
+    if len(exchanges) < 2:
+        return root
+    numbers = ValueNumbers()
+    groups: dict[int, list[ExchangePlan]] = {}
+    for exchange in exchanges:
+        groups.setdefault(numbers.of(exchange.input).rows, []).append(exchange)
+    reuses: dict[int, _Reuse] = {}
+    for group in groups.values():
+        reuses |= _reuses(group, numbers)
+    return _rebuild(root, reuses) if reuses else root
+
+
+@dataclass(frozen=True, slots=True)
+class _Reuse:
+    """`exchange` reads what `producer` reads as well; `sources` gives the producer's column for each of its own ids."""
+
+    exchange: ExchangePlan
+    producer: ExchangePlan
+    sources: dict[int, Column]
+
+    def over(self, input: PhysicalPlan) -> ProjectExec:
+        """The exchange over the shared input, its columns under the ids that its consumer knows."""
+        columns = self.exchange.columns
+        assigns = tuple(Assign(column, ColumnRef(column.dtype, self.sources[column.id])) for column in columns)
+        return ProjectExec(ExchangePlan(input, self.exchange.pattern, self._partitioning()), assigns)
+
+    def _partitioning(self) -> Partitioning:
+        match self.exchange.partitioning:
+            case Hash(keys=keys) as hash:
+                return replace(hash, keys=tuple(self.sources[key].id for key in keys))
+            case Range(key=key) as range:
+                return replace(range, key=self.sources[key].id)
+            case other:
+                return other
+
+
+def _reuses(group: list[ExchangePlan], numbers: ValueNumbers) -> dict[int, _Reuse]:
+    """Of exchanges with the same rows those that read another one's input, by the id of the node."""
+    found: dict[int, _Reuse] = {}
+    producers: list[tuple[ExchangePlan, dict[int, Column]]] = []
+    for exchange in sorted(group, key=lambda exchange: -len(exchange.columns)):
+        known = numbers.of(exchange.input).columns
+        wanted = {column.id: known[column.id] for column in exchange.columns}
+        for producer, given in producers:
+            if given.keys() >= set(wanted.values()) and _pays(producer.columns, exchange.columns):
+                sources = {id: given[number] for id, number in wanted.items()}
+                found[id(exchange)] = _Reuse(exchange, producer, sources)
+                break
+        else:
+            producers.append((exchange, {known[column.id]: column for column in exchange.columns}))
+    return found
+
+
+def _pays(given: Schema, wanted: Schema) -> bool:
+    """Whether moving all the given columns for the wanted ones costs less than reading and moving those alone."""
+    moved, alone = (MOVE_ROW + MOVE_BYTE * row_width(columns) for columns in (given, wanted))
+    return moved <= MOST_WIDENED * alone
+
+
+def _rebuild(root: PhysicalPlan, reuses: dict[int, _Reuse]) -> PhysicalPlan:
+    """The plan bottom-up, where an exchange that reuses another one's input has that as its child."""
+    claims = _claims(reuses)
+    done: dict[int, PhysicalPlan] = {}
+    stack = [root]
+    while stack:
+        current = stack[-1]
+        if id(current) in done:
+            stack.pop()
+            continue
+        reuse = reuses.get(id(current))
+        children = (reuse.producer.input,) if reuse is not None else current.inputs
+        pending = [child for child in children if id(child) not in done]
+        if pending:
+            stack.extend(reversed(pending))
+            continue
+        stack.pop()
+        if reuse is not None:
+            done[id(current)] = reuse.over(done[id(reuse.producer.input)])
+        elif id(current) in claims:
+            done[id(current)] = current.replace(claims=tuple(sorted(claims[id(current)].items())))
+        else:
+            done[id(current)] = current.map_children(lambda child: done.get(id(child), child))
+    return done[id(root)]
+
+
+def _claims(reuses: dict[int, _Reuse]) -> dict[int, dict[int, Interval]]:
+    """By the id of a scan's node its own claims and those of the scans that it stands for, since arithmetic relies on both."""
+    found: dict[int, dict[int, Interval]] = {}
+    for reuse in reuses.values():
+        for scan, other in zip(table_scans(reuse.producer.input), table_scans(reuse.exchange.input), strict=True):
+            columns = dict(zip(scan.names, scan.output, strict=True))
+            names = {column.id: name for column, name in zip(other.output, other.names, strict=True)}
+            known = found.setdefault(id(scan), dict(scan.claims))
+            known.update((columns[names[id]].id, interval) for id, interval in other.claims if names[id] in columns)
+    return found
