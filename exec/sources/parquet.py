@@ -209,8 +209,8 @@ class _KeptScan:
             return None
         for segment in segments:
             self._check(segment, part.split.path)
-        rows = pl.concat([pl.DataFrame([piece.values for piece in segment]) for segment in segments])
-        return self.scan.frame(rows, self._key_bounds(rows, part), interval)
+        rows, terms = self.scan.rows_of(segments)
+        return self.scan.frame(rows, self._key_bounds(rows, part), interval, terms)
 
     def _check(self, segment: tuple[Segment, ...], path: str) -> None:
         for (column, name), piece in zip(self.scan.columns, segment, strict=True):

@@ -1,10 +1,13 @@
 """Scans of columns in stored form: those of tables in memory, and those of files that the column store holds.
 
-The stored form of a column is what tasks compute with, so that a scan maps it and is done: decimals are Int64 where the values
-fit, else decimal128(38, 0); strings are compact string views, which Polars maps without a copy; all other types are natural.
+Both store decimals as integers, Int64 where the values fit and else decimal128(38, 0), and strings as compact string views, which
+Polars maps without a copy. The column store has narrower forms besides (`exec.store.segments`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
 
 import polars as pl
 import pyarrow as pa
@@ -14,9 +17,12 @@ from exec.lower.exact import column_encoding
 from exec.lower.expressions import Lowering
 from exec.lower.joins import ROW_MARK, apply_filter, pick
 from exec.sources.key_ranges import KeyInterval, restrict
+from exec.store.segments import Segment
 from planner import dtypes as t
+from planner.analysis.can_raise import can_raise
 from planner.analysis.free_columns import free_columns
 from planner.catalog import ColumnStatistics, Trust
+from planner.expr.nodes import Expr, conjunction, conjuncts
 from planner.physical.nodes import TableScan
 from planner.schema import Column
 
@@ -58,26 +64,65 @@ class StoredScan:
     def __init__(self, node: TableScan, needed: frozenset[int]) -> None:
         self._node = node
         self._claims = dict(node.claims)
+        self._terms = conjuncts(node.predicate) if node.predicate is not None else ()
         used = needed | (free_columns(node.predicate) if node.predicate is not None else frozenset())
         if node.range_key is not None:
             used |= {node.range_key.id}
         self.columns = [(c, name) for c, name in zip(node.output, node.names, strict=True) if c.id in used]
         self._result = [f"c{column.id}" for column, _ in self.columns if column.id in needed]
 
-    def frame(self, rows: pl.DataFrame, key_bounds: tuple[int, int] | None, interval: KeyInterval) -> pl.LazyFrame:
+    def rows_of(self, segments: Sequence[Sequence[Segment]]) -> tuple[pl.DataFrame, tuple[Expr, ...]]:
+        """The rows of segments that hold each of `columns`, by name and without codes, and the conjuncts still to be applied.
+
+        A conjunct over one coded column is applied here: it is evaluated once for each string of the dictionary.
+        """
+        coded = [term for term in self._terms if self._is_coded(term, segments)]
+        rows = pl.concat([self._uncoded(segment, coded) for segment in segments], how="vertical_relaxed")
+        return rows, tuple(term for term in self._terms if term not in coded)
+
+    def _is_coded(self, term: Expr, segments: Sequence[Sequence[Segment]]) -> bool:
+        """Whether a conjunct cannot raise and only looks at one column, which has codes in all segments."""
+        places = [place for place, (column, _) in enumerate(self.columns) if column.id in free_columns(term)]
+        if len(places) != 1 or can_raise(term):
+            return False
+        return all(segment[places[0]].dictionary is not None for segment in segments)
+
+    def _uncoded(self, segment: Sequence[Segment], terms: Sequence[Expr]) -> pl.DataFrame:
+        mask: pl.Series | None = None
+        for term in terms:
+            place = next(place for place, (column, _) in enumerate(self.columns) if column.id in free_columns(term))
+            codes, dictionary = segment[place].values, segment[place].dictionary
+            assert dictionary is not None
+            passing = _passing(term, self.columns[place][0].id, dictionary).gather(codes).fill_null(False)
+            mask = passing if mask is None else mask & passing
+        kept = [piece.values if mask is None else piece.values.filter(mask) for piece in segment]
+        strings = [
+            values if piece.dictionary is None else _strings(piece.dictionary).gather(values)
+            for piece, values in zip(segment, kept, strict=True)
+        ]
+        return pl.DataFrame([values.alias(name) for (_, name), values in zip(self.columns, strings, strict=True)])
+
+    def frame(
+        self,
+        rows: pl.DataFrame,
+        key_bounds: tuple[int, int] | None,
+        interval: KeyInterval,
+        terms: tuple[Expr, ...] | None = None,
+    ) -> pl.LazyFrame:
         """The rows that belong to the task, as c<id> in the encodings of the scan's claims.
 
-        `rows` holds `columns` by name, in stored form; without columns it is a row mark. `key_bounds` are the smallest and the
-        largest range key among them.
+        `rows` holds `columns` by name, in stored form without codes; without columns it is a row mark. `key_bounds` are the
+        smallest and the largest range key among them. `terms` are the conjuncts to apply (None: all of the scan's).
         """
+        terms = self._terms if terms is None else terms
         frame = rows.lazy()
         if self.columns:
             frame = frame.select([self._decoded(column, name, rows.schema[name]) for column, name in self.columns])
         key = self._node.range_key
         if key is not None and key_bounds is not None:
             frame = restrict(frame, f"c{key.id}", key_bounds, interval)
-        if self._node.predicate is not None:
-            frame = apply_filter(frame, self._node.predicate, Lowering(self._claims))
+        if terms:
+            frame = apply_filter(frame, conjunction(terms), Lowering(self._claims))
         if not self._result:
             return pick(frame, ())
         return frame.select(self._result) if len(self._result) < len(self.columns) else frame
@@ -96,3 +141,15 @@ class StoredScan:
         """No rows, of the right columns."""
         types = {f"c{column.id}": self._type(column) for column, _ in self.columns if f"c{column.id}" in self._result}
         return pl.LazyFrame(schema=types or {ROW_MARK: pl.Boolean()})
+
+
+@lru_cache(maxsize=256)
+def _strings(dictionary: tuple[str, ...]) -> pl.Series:
+    return pl.Series(dictionary, dtype=pl.String)
+
+
+@lru_cache(maxsize=256)
+def _passing(term: Expr, column: int, dictionary: tuple[str, ...]) -> pl.Series:
+    """For each string of a dictionary whether it makes a conjunct over one column true."""
+    rows = _strings(dictionary).alias(f"c{column}").to_frame()
+    return rows.select(Lowering({}).lower_rows(term).fill_null(False)).to_series()
