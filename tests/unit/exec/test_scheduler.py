@@ -33,6 +33,8 @@ GRAPHS = {
     "indeterminate source": make_graph([(2, ANY), (2, SET), (1, SET)], [(0, 1, HASH), (1, 2, GATHER)]),
     "indeterminate middle": make_graph([(1, SET), (2, ANY), (1, SET)], [(0, 1, HASH), (1, 2, GATHER)]),
     "indeterminate diamond": make_graph([(1, ANY), (2, SET), (1, SET)], [(0, 1, BROADCAST), (0, 2, GATHER), (1, 2, GATHER)]),
+    "two edges": make_graph([(2, SET), (2, SET), (1, SET)], [(0, 1, HASH), (0, 1, BROADCAST), (0, 2, GATHER), (1, 2, GATHER)]),
+    "indeterminate two edges": make_graph([(1, ANY), (2, SET), (1, SET)], [(0, 1, HASH), (0, 1, BROADCAST), (1, 2, GATHER)]),
     "indeterminate root": make_graph([(1, ANY), (2, ANY)], [(0, 1, BROADCAST)]),
     "eager": make_graph([(1, SET), (1, SET), (1, SET)], [(0, 1, GATHER, EAGER), (1, 2, GATHER)]),
     "eager indeterminate": make_graph([(1, ANY), (1, SET), (2, SET)], [(0, 1, GATHER, EAGER), (1, 2, BROADCAST)]),
@@ -120,6 +122,23 @@ def test_a_lost_set_output_is_computed_again_with_exactly_its_lost_ancestors() -
     world.run_to_end()
     assert attempts_at(world, 0) == [(0, 1), (1, 1), (1, 2)]
     assert attempts_at(world, 1) == [(0, 1), (1, 1), (1, 2)]
+    assert world.ended[1] is None
+
+
+def test_a_lost_output_is_computed_once_for_all_its_consumers() -> None:
+    """Both consumers run when it is lost, and both find out."""
+    graph = make_graph(
+        [(2, SET), (1, SET), (1, SET), (1, SET)], [(0, 1, GATHER), (0, 2, GATHER), (1, 3, GATHER), (2, 3, GATHER)]
+    )
+    world = World.of(graph)
+    while {a.stage for a in world.running} != {1, 2}:
+        world.finish(min(world.running))
+    world.lose(next(a for a in world.contents if a.task == (0, 1)), noticed=False)
+    for reader in sorted(world.running):
+        world.finish(reader)
+    world.run_to_end()
+    assert attempts_at(world, 0) == [(0, 1), (1, 1), (1, 2)]
+    assert attempts_at(world, 1) == attempts_at(world, 2) == [(0, 2)]
     assert world.ended[1] is None
 
 
