@@ -12,7 +12,7 @@ From the outside in:
     worker      the process: pipe, watch thread; `worker_loop` is what it does, `task` how it runs one attempt
     lower/      physical operators and expressions to Polars; kernels/ the few in numpy; sources/ the scans
     exchange/   how rows leave one stage and enter the next
-    store/      the engine's folder and its files
+    store/      the engine's folder and its files; the column store
     metrics     counters
 
 Decisions:
@@ -22,6 +22,9 @@ Decisions:
 * The spare worker has no role of its own: there is one process more than tasks run at once. Calls (opening files) may use
   it, so they do not wait behind long tasks.
 * Outputs belong to the engine's folder and not to the worker that wrote them, so a dead worker loses nothing it had finished.
+* Decoding Parquet was half of the work of TPC-H, so columns of files that are scanned again are kept in shared memory, filled
+  in the background by calls like any other. A task looks for a segment by its name and reads the file if there is none:
+  nothing ever waits for the column store, and losing it loses no answer.
 * A query ends, for its caller too, only when none of its attempts runs any more and its files are deleted.
 * Results are mapped by the thread that asked for them, and deleted at once: a mapped file stays readable.
 """

@@ -93,7 +93,8 @@ class StoredScan:
             place = next(place for place, (column, _) in enumerate(self.columns) if column.id in free_columns(term))
             codes, dictionary = segment[place].values, segment[place].dictionary
             assert dictionary is not None
-            passing = _passing(term, self.columns[place][0].id, dictionary).gather(codes).fill_null(False)
+            of_string, of_null = _passing(term, self.columns[place][0].id, dictionary)
+            passing = of_string.gather(codes).fill_null(of_null)
             mask = passing if mask is None else mask & passing
         kept = [piece.values if mask is None else piece.values.filter(mask) for piece in segment]
         strings = [
@@ -149,7 +150,8 @@ def _strings(dictionary: tuple[str, ...]) -> pl.Series:
 
 
 @lru_cache(maxsize=256)
-def _passing(term: Expr, column: int, dictionary: tuple[str, ...]) -> pl.Series:
-    """For each string of a dictionary whether it makes a conjunct over one column true."""
-    rows = _strings(dictionary).alias(f"c{column}").to_frame()
-    return rows.select(Lowering({}).lower_rows(term).fill_null(False)).to_series()
+def _passing(term: Expr, column: int, dictionary: tuple[str, ...]) -> tuple[pl.Series, bool]:
+    """For each string of a dictionary, and for NULL, whether it makes a conjunct over one column true."""
+    rows = pl.DataFrame({f"c{column}": [*dictionary, None]}, schema={f"c{column}": pl.String})
+    passing = rows.select(Lowering({}).lower_rows(term).fill_null(False)).to_series()
+    return passing.head(-1), bool(passing[-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -17,14 +18,16 @@ from exec.lower.failures import translate
 from exec.sources import scan_table
 from exec.sources.describe import describe
 from exec.sources.memory import register
+from exec.store.segments import StoredColumns
 from planner import dtypes as t
 from planner.analysis.intervals import Interval
 from planner.catalog import TableSnapshot, Trust
-from planner.dir import ScanRange
+from planner.dir import ScanRange, Split
 from planner.errors import QEngineError
 from planner.expr.nodes import Call, ColumnRef, Compare, CompareOp, Expr, Literal
 from planner.physical.nodes import TableScan
 from planner.schema import Column
+from tests.stored_tables import fill_all, segments_of_rows
 
 D = Decimal
 ROWS = 100
@@ -32,6 +35,10 @@ DECIMAL, WIDE = t.decimal(15, 2), t.decimal(30, 2)
 KEY, PRICE, BIG, NAME = Column(1, "k", t.BIGINT), Column(2, "p", DECIMAL), Column(3, "w", WIDE), Column(4, "s", t.VARCHAR)
 COLUMNS = (KEY, PRICE, BIG, NAME)
 CLAIMS = ((1, Interval(0, ROWS - 1)), (2, Interval(0, 125 * ROWS)), (3, Interval(-ROWS, 0)))
+
+
+STORES: dict[Split, StoredColumns] = {}
+"""The column stores of the tables that have one."""
 
 
 def table() -> pa.Table:
@@ -45,12 +52,20 @@ def table() -> pa.Table:
     )
 
 
-@pytest.fixture(params=["polars", "pyarrow", "memory"])
-def snapshot(request, tmp_path) -> TableSnapshot:
+@pytest.fixture(params=["polars", "pyarrow", "stored", "memory"])
+def snapshot(request, tmp_path) -> Iterator[TableSnapshot]:
     if request.param == "memory":
-        return register(table(), "t", str(tmp_path))
+        yield register(table(), "t", str(tmp_path))
+        return
     pq.write_table(table(), tmp_path / "t.parquet", row_group_size=10)
-    return replace(describe(tmp_path / "t.parquet", "t"), reader=request.param)
+    found = describe(tmp_path / "t.parquet", "t")
+    if request.param == "stored":
+        with segments_of_rows(32):
+            STORES[found.files[0].split] = fill_all(found, tmp_path)
+            yield found
+    else:
+        yield replace(found, reader=request.param)
+    STORES.clear()
 
 
 def scan(
@@ -65,7 +80,8 @@ def scan(
 def collect(node: TableScan, needed: set[int] | None = None) -> pl.DataFrame:
     wanted = frozenset({column.id for column in node.output} if needed is None else needed)
     try:
-        return scan_table(node, 0, wanted).collect(engine="streaming")
+        splits = [part.split for part in node.partitions[0]]
+        return scan_table(node, 0, wanted, STORES.get(splits[0]) if splits else None).collect(engine="streaming")
     except BaseException as problem:
         raise translate(problem) from problem
 
