@@ -169,15 +169,24 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
 }
 """Code, class and message template of every error. Codes are stable: one is never reused for something else."""
 
+_LONGEST = 400
+"""Characters of a value in a message."""
+
 
 def error(code: str, *, position: Position | None = None, **values: Any) -> QEngineError:
     """The error of a code; `values` fill its template (`nearest` is optional, see `nearest`)."""
     cls, template = CODES[code]
     values.setdefault("nearest", "")
-    message = template.format(**values)
+    message = template.format(**{name: _shortened(value) for name, value in values.items()})
     created = cls.__new__(cls)
     QEngineError.__init__(created, message, code=code, position=position)
     return created
+
+
+def _shortened(value: Any) -> Any:
+    """A value for a message. Texts and texts of objects that fill pages are cut in the middle."""
+    text = value if isinstance(value, str) else repr(value)
+    return value if len(text) <= _LONGEST else text[: _LONGEST // 2] + "..." + text[-_LONGEST // 4 :]
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 Map, in the order of the data:
 
-    parse           text to sqlglot's tree; its errors become ours
+    parse, limits   text to sqlglot's tree; its errors become ours; what its parser would not survive
     binder          `bind`, the public entry, and `BoundQuery`
     context, scope  what binding carries along; which names mean which columns
     dispatch        which function binds which syntax node; refusal of everything that has none

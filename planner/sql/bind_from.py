@@ -133,7 +133,7 @@ def _bind_table(context: BindContext, scope: Scope, node: exp.Table) -> _Joined:
     identifier = node.this
     if not isinstance(identifier, exp.Identifier):
         raise context.unsupported(f"{describe(context, identifier)} in FROM", identifier, instead="a file name in quotes works")
-    parts = [node.args[key].name for key in ("catalog", "db") if node.args.get(key) is not None]
+    parts = [node.args[key].name for key in ("catalog", "db") if isinstance(node.args.get(key), exp.Expr)]
     name = ".".join((*parts, identifier.name))
     alias = node.args.get("alias")
     cte = scope.ctes.get(name.lower()) if not parts else None

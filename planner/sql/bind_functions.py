@@ -221,6 +221,8 @@ def _number_argument(context: BindContext, scope: Scope, node: exp.Expr) -> Expr
 
 @handles(exp.Abs, args="this")
 def bind_abs(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
+    if node.this is None:  # sqlglot lets the operator @ stand alone
+        raise context.error("SYNTAX", node, detail="something is missing after '@'")
     number = _number_argument(context, scope, node)
     return Call(number.dtype, "abs", (number,))
 

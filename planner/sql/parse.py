@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects import DIALECT_MODULE_NAMES
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
 
 from planner.errors import Position, QEngineError, error, nearest
+from planner.sql.limits import refuse_deep, refuse_trials
 
 # sqlglot warns when it keeps a statement as plain text; such a statement is refused by name in the binder.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
-
-MAX_NESTING = 150
-_OPENING = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE))
-_CLOSING = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END))
-_PREFIXES = frozenset((TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE))
-_NESTED_TYPES = frozenset((TokenType.ARRAY, TokenType.LIST, TokenType.MAP, TokenType.STRUCT, TokenType.NESTED))
 
 _TOO_MANY = re.compile(r"The number of provided arguments \((\d+)\) is greater than .*\((\d+)\)")
 _MISSING = re.compile(r"Required keyword: '(\w+)' missing for <class '[\w.]*?(\w+)'>")
@@ -34,16 +29,22 @@ def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
     Raises UNKNOWN_DIALECT, EMPTY_QUERY, SEVERAL_STATEMENTS, TOO_DEEP, or SYNTAX with the position of the offending token.
     """
     known = dialect_of(dialect)
+    parser = known.parser()
     try:
         tokens = known.tokenize(text)
-        _refuse_deep(text, tokens)
-        statements = [statement for statement in known.parser().parse(tokens, text) if not _is_empty(statement)]
+        refuse_deep(text, tokens)
+        refuse_trials(text, tokens)
+        statements = [statement for statement in parser.parse(tokens, text) if not _is_empty(statement)]
     except ParseError as raised:
         raise _syntax_error(text, raised) from None
     except TokenError:
         raise _token_error(text) from None
     except RecursionError:
         raise error("TOO_DEEP") from None
+    except QEngineError:
+        raise
+    except Exception:  # what sqlglot does not notice itself, such as an arrow that nothing follows
+        raise _stopped_at(text, parser) from None
     if not statements:
         raise error("EMPTY_QUERY")
     if len(statements) > 1:
@@ -51,27 +52,6 @@ def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
     statement = statements[0]
     assert statement is not None
     return statement
-
-
-def _refuse_deep(text: str, tokens: Sequence[Token]) -> None:
-    """Refuse text that is nested more than MAX_NESTING levels deep, before sqlglot recurses into it.
-
-    Its compiled parser recurses on the stack of C, where Python 3.12 and later see no limit: it would crash the process.
-    """
-    depth = run = chained = 0
-    previous = None
-    for token in tokens:
-        kind = token.token_type
-        if kind in _OPENING:
-            depth += 1
-        elif kind in _CLOSING:
-            depth = max(depth - 1, 0)
-        run = run + 1 if kind in _PREFIXES else 0
-        if (kind is TokenType.LT and previous in _NESTED_TYPES) or (kind is TokenType.L_BRACKET and previous in _CLOSING):
-            chained += 1
-        if depth + run + chained > MAX_NESTING:
-            raise error("TOO_DEEP", position=Position(text, token.start, token.end + 1))
-        previous = kind
 
 
 def dialect_of(name: str) -> Dialect:
@@ -116,6 +96,14 @@ def _syntax_error(text: str, raised: ParseError) -> QEngineError:
         detail = re.sub(r" but got <Token.*", f" near {highlight!r}", description)
         detail = detail[:1].lower() + detail[1:]
     return error("SYNTAX", detail=detail, position=position)
+
+
+def _stopped_at(text: str, parser: Parser) -> QEngineError:
+    """A syntax error at the token that sqlglot had come to when it failed."""
+    token = parser._curr
+    if token is None or token.token_type is TokenType.SENTINEL:
+        return error("SYNTAX", detail="unexpected end of the statement", position=end_of(text))
+    return error("SYNTAX", detail=f"unexpected {token.text!r}", position=Position(text, token.start, token.end + 1))
 
 
 def _called(text: str, closing: int) -> str:
