@@ -297,7 +297,9 @@ def _window_call_text(call: WindowCall, texts: list[str]) -> str:
     text = f"{name}({'DISTINCT ' if call.distinct else ''}{inside})"
     if call.condition is not None:
         text += f" FILTER (WHERE {texts[-1]})"
-    return f"{text} {call.frame}" if call.function in AGGREGATES or call.function in ("last_value", "nth_value") else text
+    framed = call.function in AGGREGATES or call.function in ("last_value", "nth_value")
+    framed |= call.function == "first_value" and call.frame.first is not None
+    return f"{text} {call.frame}" if framed else text
 
 
 def window_text(partition: tuple[Expr, ...], order: tuple[SortKey, ...], names: ColumnNames) -> str:

@@ -144,13 +144,24 @@ class Column:
         return Column(exp.Filter(this=_unnamed(self._node), expression=where))
 
     def over(
-        self, partition_by: Column | str | Iterable[Column | str] = (), order_by: Column | Ordering | str | Iterable[Any] = ()
+        self,
+        partition_by: Column | str | Iterable[Column | str] = (),
+        order_by: Column | Ordering | str | Iterable[Any] = (),
+        *,
+        rows: tuple[int | None, int | None] | None = None,
     ) -> Column:
-        """An aggregate or window function over the rows with the same values of some expressions, in some order."""
+        """An aggregate or window function over the rows with the same values of some expressions, in some order.
+
+        `rows` are the first and last row that count, by their distance from the current one: (-2, 0) are two rows before it
+        and itself, None is the end of the partition on that side. By default all rows up to the last one that is ordered
+        like the current one, and without an order all rows of the partition.
+        """
         parts = [_unnamed(node) for node in expression_nodes(_listed(partition_by))]
         keys = order_nodes(_listed(order_by))
         order = exp.Order(expressions=keys) if keys else None
-        return Column(exp.Window(this=_unnamed(self._node), partition_by=parts or None, order=order, over="OVER"))
+        spec = _frame_spec(*rows) if rows is not None else None
+        window = exp.Window(this=_unnamed(self._node), partition_by=parts or None, order=order, spec=spec, over="OVER")
+        return Column(window)
 
     # ------------------------------------------------------------------------------------------------------------ order
 
@@ -528,6 +539,22 @@ def _unnamed(node: exp.Expr) -> exp.Expr:
 
 def _ordered(node: exp.Expr, descending: bool, nulls_last: bool) -> exp.Expr:
     return exp.Ordered(this=_unnamed(node), desc=descending, nulls_first=not nulls_last)
+
+
+def _frame_spec(first: int | None, last: int | None) -> exp.Expr:
+    """ROWS BETWEEN two distances from the current row."""
+    bounds: list[Any] = []
+    for bound, side in ((first, "PRECEDING"), (last, "FOLLOWING")):
+        if bound is not None and (not isinstance(bound, int) or isinstance(bound, bool)):
+            raise error("INVALID_SETTING", name="rows", expected="two numbers of rows, or None", given=(first, last))
+        if bound is None:
+            bounds += ["UNBOUNDED", side]
+        elif bound == 0:
+            bounds += ["CURRENT ROW", None]
+        else:
+            bounds += [exp.Literal.number(abs(bound)), "PRECEDING" if bound < 0 else "FOLLOWING"]
+    start, start_side, end, end_side = bounds
+    return exp.WindowSpec(kind="ROWS", start=start, start_side=start_side, end=end, end_side=end_side)
 
 
 def _identifier(name: str) -> exp.Expr:

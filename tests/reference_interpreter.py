@@ -28,6 +28,7 @@ from planner.expr.nodes import (
     Exists,
     Expr,
     Frame,
+    FrameUnit,
     InList,
     InSubquery,
     IsNull,
@@ -200,9 +201,22 @@ class _Interpreter:
                 found.append(row | values)
         return found
 
+    def frame_of(self, frame: Frame, orders: list[tuple[Any, ...]], at: int) -> tuple[int, int]:
+        """The number of the first row of a frame, and of the one after its last."""
+        count, groups = len(orders), list(dict.fromkeys(orders))
+        if frame.unit is FrameUnit.ROWS:
+            first = 0 if frame.first is None else at + frame.first
+            last = count - 1 if frame.last is None else at + frame.last
+            return max(first, 0), min(last, count - 1) + 1
+        here = groups.index(orders[at])
+        first = 0 if frame.first is None else max(here + frame.first, 0)
+        last = len(groups) - 1 if frame.last is None else min(here + frame.last, len(groups) - 1)
+        inside = [row for row, order in enumerate(orders) if order in groups[first : last + 1]]
+        return (inside[0], inside[-1] + 1) if inside else (0, 0)
+
     def window_value(self, call: WindowCall, rows: list[Row], orders: list[tuple[Any, ...]], at: int, outer: Row) -> Any:
         first_peer, peers = orders.index(orders[at]), orders.count(orders[at])
-        end = {Frame.WHOLE: len(rows), Frame.PEERS: first_peer + peers, Frame.ROWS: at + 1}[call.frame]
+        start, end = self.frame_of(call.frame, orders, at)
         arguments = [self.value(argument, outer | rows[at]) for argument in call.arguments]
 
         def value_at(index: int) -> Any:
@@ -230,14 +244,14 @@ class _Interpreter:
                 index = at - arguments[1] if call.function == "lag" else at + arguments[1]
                 return value_at(index) if 0 <= index < len(rows) else arguments[2] if len(arguments) > 2 else None
             case "first_value":
-                return value_at(0)
+                return value_at(start) if start < end else None
             case "last_value":
-                return value_at(end - 1)
+                return value_at(end - 1) if start < end else None
             case "nth_value":
                 number = arguments[1]
-                return value_at(number - 1) if number is not None and 1 <= number <= end else None
+                return value_at(start + number - 1) if number is not None and 1 <= number <= end - start else None
         aggregate = AggregateCall(call.dtype, call.function, call.arguments, call.distinct, call.condition)
-        return self.aggregate_value(aggregate, rows[:end], outer)
+        return self.aggregate_value(aggregate, rows[start : max(start, end)], outer)
 
     def sort(self, rows: list[Row], keys: Sequence[SortKey], outer: Row) -> list[Row]:
         def compare(a: Row, b: Row) -> int:

@@ -1,8 +1,10 @@
 """Window functions over sorted rows.
 
 The input is collected and sorted by partition and order. Then every frame is a range of row numbers, known from where
-partitions and peers begin, and every function is a gather: at the row that LAG or FIRST_VALUE asks for, or at the end of the
-frame in a running total. Aggregates over whole partitions are those of GROUP BY (`exec.lower.aggregates`), gathered back.
+partitions and peers begin, and every function is a gather: at the row that LAG or FIRST_VALUE asks for, or at both ends of the
+frame in a running total. Only what cannot be taken back from a total (minima, and sums of floats, exact to the last digits) is
+looked up in a table of powers of two (`exec.kernels.range_queries`) where a frame does not begin with its partition.
+Aggregates over whole partitions are those of GROUP BY (`exec.lower.aggregates`), gathered back.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from exec.kernels.range_queries import range_query
 from exec.lower.aggregates import lower_aggregate
 from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert, tier_of_magnitude
@@ -23,7 +26,7 @@ from planner.analysis.bounds import BoundsAnalysis, as_aggregate
 from planner.dtypes import BIGINT, BOOLEAN, is_exact, is_float
 from planner.errors import error
 from planner.expr.functions import WINDOW_FUNCTIONS
-from planner.expr.nodes import Assign, ColumnRef, Expr, Frame, Literal, WindowCall
+from planner.expr.nodes import Assign, ColumnRef, Expr, Frame, FrameUnit, Literal, WindowCall
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import AggregateExec, AggregateMode, WindowExec
 from planner.schema import Column
@@ -53,14 +56,22 @@ class _Places:
     peer_groups: Rows
     """The number of its group of peers, counted through all partitions."""
 
-    def frame_end(self, frame: Frame) -> Rows:
-        match frame:
-            case Frame.WHOLE:
-                return self.end
-            case Frame.PEERS:
-                return self.peers_end
-            case Frame.ROWS:
-                return self.row + 1
+    def frame_range(self, frame: Frame) -> tuple[Rows, Rows]:
+        """The first row of every row's frame, and the end (exclusively): the same number if it is empty."""
+        height = len(self.row)
+        first = None if frame.first is None else max(-height, min(height, frame.first))
+        last = None if frame.last is None else max(-height, min(height, frame.last))
+        if frame.unit is FrameUnit.ROWS:
+            start = self.first if first is None else self.row + first
+            end = self.end if last is None else self.row + last + 1
+        else:
+            # What begins before the first group or after the last one is cut to the partition below.
+            starts = np.concatenate([np.full(height + 1, 0), np.unique(self.first_peer), np.full(height + 1, height)])
+            group = self.peer_groups + height
+            start = self.first if first is None else starts[group + first]
+            end = self.end if last is None else starts[group + last + 1]
+        start = np.clip(start, self.first, self.end)
+        return start, np.maximum(np.clip(end, self.first, self.end), start)
 
 
 class _Windows:
@@ -104,9 +115,9 @@ class _Windows:
             return self._place(call).alias(name)
         if call.function in WINDOW_FUNCTIONS:
             return self._picked(call, assign.column).alias(name)
-        if call.frame is Frame.WHOLE:
+        if call.frame == Frame.WHOLE:
             return self._whole(call, assign.column).alias(name)
-        return self._running(call, assign.column).alias(name)
+        return self._framed(call, assign.column).alias(name)
 
     # ------------------------------------------------------------------------------------------------- places of rows
 
@@ -143,16 +154,15 @@ class _Windows:
         target = column_encoding(call.dtype, column.id, self.outputs)
         values = self._lowered(call.arguments[0], target)
         match call.function:
-            case "first_value":
-                return values.gather(pl.Series(at.first))
-            case "last_value":
-                return values.gather(pl.Series(at.frame_end(call.frame) - 1))
+            case "first_value" | "last_value":
+                start, end = at.frame_range(call.frame)
+                return _gathered(values, start if call.function == "first_value" else end - 1, start < end)
             case "nth_value":
                 number = _literal(call.arguments[1])
                 if number is None or number < 1 or number > len(at.row):
                     return pl.Series([None] * len(at.row), dtype=values.dtype)
-                wanted = at.first + number - 1
-                return _gathered(values, wanted, wanted < at.frame_end(call.frame))
+                start, end = at.frame_range(call.frame)
+                return _gathered(values, start + number - 1, start + number <= end)
         offset = _literal(call.arguments[1])
         if offset is None:
             return pl.Series([None] * len(at.row), dtype=values.dtype)
@@ -180,13 +190,13 @@ class _Windows:
         groups = lower_aggregate(aggregate, numbered.lazy(), self.analysis).sort(_NUMBER).collect(optimizations=OPTIMIZATIONS)
         return groups[f"c{column.id}"].gather(pl.Series(self.numbers))
 
-    def _running(self, call: WindowCall, column: Column) -> pl.Series:
-        """An aggregate over the rows from the beginning of the partition to the end of the frame."""
-        last = pl.Series(self.places.frame_end(call.frame) - 1)
+    def _framed(self, call: WindowCall, column: Column) -> pl.Series:
+        """An aggregate over the rows of every row's frame."""
         if call.function == "count_star":
             if call.condition is None:
-                return pl.Series(self.places.frame_end(call.frame) - self.places.first)
-            return self._over(self.low.lower(call.condition).fill_null(value=False).cast(pl.Int64).cum_sum()).gather(last)
+                start, end = self.places.frame_range(call.frame)
+                return pl.Series(end - start)
+            return self._total(self.low.lower(call.condition).fill_null(value=False).cast(pl.Int64), call.frame)
         argument = call.arguments[0]
         target = column_encoding(call.dtype, column.id, self.outputs)
         tier = self.low.encoding(argument)
@@ -199,31 +209,65 @@ class _Windows:
             value = self.low.lower(argument)
         if call.condition is not None:
             value = pl.when(self.low.lower(call.condition)).then(value)
-        known = value.is_not_null().cast(pl.Int64).cum_sum()
-        if call.function == "count":
-            return self._over(known).gather(last)
-        if call.function == "sum":
-            total = self._over(pl.when(known > 0).then(value.fill_null(0).cum_sum())).gather(last)
-            wanted = polars_type(call.dtype, target)
-            return total if total.dtype == wanted else total.cast(wanted)
         if call.function == "any_value":
-            first = pl.when(value.is_not_null()).then(pl.int_range(pl.len(), dtype=pl.Int64)).cum_min().forward_fill()
-            places = self._over(first).gather(last)
-            values = self.rows.select(value.alias("value")).to_series()
-            starts = pl.Series(self.places.first)
-            return values.gather(places + starts).cast(polars_type(call.dtype, target))
-        return self._extreme(call, value, last, target)
+            return self._any_value(value, call.frame).cast(polars_type(call.dtype, target))
+        if call.function not in ("count", "sum"):
+            return self._extreme(call, value, target)
+        known = self._total(value.is_not_null().cast(pl.Int64), call.frame)
+        if call.function == "count":
+            return known
+        if is_float(argument.dtype) and call.frame.first is not None:
+            total = self._combined(self._values(value.fill_null(0)), np.add, 0.0, call.frame)
+        else:
+            total = self._total(value.fill_null(0), call.frame)
+        wanted = polars_type(call.dtype, target)
+        total = total.set(known == 0, None)
+        return total if total.dtype == wanted else total.cast(wanted)
 
-    def _extreme(self, call: WindowCall, value: pl.Expr, last: pl.Series, target: Encoding) -> pl.Series:
+    def _total(self, value: pl.Expr, frame: Frame) -> pl.Series:
+        """The sum of values, none of which is NULL, over every frame: what is added up to its end, less what is before it."""
+        start, end = self.places.frame_range(frame)
+        running = self._over(value.cum_sum())
+        if frame.first is None and frame.last is not None and frame.last >= 0:
+            return running.gather(pl.Series(end - 1))
+        before = _gathered(running, start - 1, start > self.places.first).fill_null(0)
+        up_to = _gathered(running, end - 1, end > self.places.first).fill_null(0)
+        return (up_to - before).cast(running.dtype)
+
+    def _values(self, value: pl.Expr) -> pl.Series:
+        return self.rows.select(value.alias("value")).to_series()
+
+    def _any_value(self, value: pl.Expr, frame: Frame) -> pl.Series:
+        """The first value of every frame that is not NULL."""
+        values = self._values(value)
+        start, end = self.places.frame_range(frame)
+        row = pl.DataFrame({"row": pl.Series(self.places.row), "known": values.is_not_null()})
+        following = row.select(pl.when("known").then("row").fill_null(strategy="backward").fill_null(len(values))).to_series()
+        wanted = np.append(following.to_numpy(), len(values))[start]
+        return _gathered(values, wanted, wanted < end)
+
+    def _combined(self, values: pl.Series, combine: np.ufunc, neutral: float, frame: Frame) -> pl.Series:
+        start, end = self.places.frame_range(frame)
+        return pl.Series(range_query(values.to_numpy(), combine, neutral, start, end))
+
+    def _extreme(self, call: WindowCall, value: pl.Expr, target: Encoding) -> pl.Series:
         """MIN and MAX (of booleans AND and OR) by the places of values in their order, in which NaN is the greatest."""
-        values = self.rows.select(value.alias("value")).to_series()
+        values = self._values(value)
         if call.dtype == BOOLEAN:
             values = values.cast(pl.UInt8)
         order = values.rank("dense").cast(pl.Int64)
         least = call.function in ("min", "bool_and")
-        running = pl.col("order").cum_min() if least else pl.col("order").cum_max()
-        numbered = pl.DataFrame({"order": order, "number": pl.Series(self.numbers, dtype=pl.Int64)})
-        found = numbered.select(running.forward_fill().over("number").alias("order")).to_series().gather(last)
+        if call.frame.first is None and call.frame.last is not None and call.frame.last >= 0:
+            _, end = self.places.frame_range(call.frame)
+            running = pl.col("order").cum_min() if least else pl.col("order").cum_max()
+            numbered = pl.DataFrame({"order": order, "number": pl.Series(self.numbers, dtype=pl.Int64)})
+            found = numbered.select(running.forward_fill().over("number").alias("order")).to_series().gather(pl.Series(end - 1))
+        else:
+            # A place that no value has stands for NULL: after all others for a minimum, before them for a maximum.
+            nothing = len(values) + 1 if least else 0
+            combine = np.minimum if least else np.maximum
+            found = self._combined(order.fill_null(nothing), combine, nothing, call.frame)
+            found = found.set(found == nothing, None)
         kinds = pl.DataFrame({"order": order, "value": values}).drop_nulls("order").unique("order").sort("order")["value"]
         extreme = kinds.gather(found - 1)
         if call.dtype == BOOLEAN:

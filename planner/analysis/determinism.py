@@ -10,7 +10,7 @@ from __future__ import annotations
 from planner.dir import Determinism
 from planner.dtypes import is_float
 from planner.expr.functions import AGGREGATES, WINDOW_FUNCTIONS
-from planner.expr.nodes import AggregateCall, ColumnRef, Expr, Frame, WindowCall
+from planner.expr.nodes import AggregateCall, ColumnRef, Expr, WindowCall
 from planner.physical.nodes import (
     AggregateExec,
     ExchangePlan,
@@ -108,7 +108,7 @@ def _chooses(call: Expr, plan: WindowExec) -> bool:
     if call.function in WINDOW_FUNCTIONS:
         by_peers = WINDOW_FUNCTIONS[call.function].by_peers
     else:
-        by_peers = call.frame is not Frame.ROWS and not AGGREGATES[call.function].order_sensitive
+        by_peers = call.frame.by_peers and not AGGREGATES[call.function].order_sensitive
     fixed = {column.id for column in plan.partition}
     fixed |= {key.expr.column.id for key in plan.order if isinstance(key.expr, ColumnRef)}
     return not by_peers and not fixed.issuperset(column.id for column in plan.input.columns)

@@ -6,8 +6,9 @@ AND, OR and associative calls are n-ary, so that ten thousand terms are one leve
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from planner.dtypes import BOOLEAN, DType
 from planner.schema import Column
@@ -157,12 +158,52 @@ class SortKey(Node):
     nulls_first: bool = False
 
 
-class Frame(StrEnum):
-    """The rows of its partition that a window aggregate sees from a row; those without an order are all peers."""
+class FrameUnit(StrEnum):
+    """What the bounds of a frame count: rows, or groups of peers (rows with equal keys of the order)."""
 
-    WHOLE = "whole partition"
-    PEERS = "up to the last peer"
-    ROWS = "up to the row"
+    ROWS = "rows"
+    GROUPS = "groups"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows of its partition that a window function sees from a row, first and last included.
+
+    A bound is a distance from the row, or from its peers, negative for what is before it; None is the end of the partition on
+    that side. Rows without an order are all peers. A frame may be empty.
+    """
+
+    unit: FrameUnit
+    first: int | None
+    last: int | None
+
+    WHOLE: ClassVar[Frame]
+    PEERS: ClassVar[Frame]
+    """Up to the last peer: the frame of a window with an order that names none."""
+    ROWS: ClassVar[Frame]
+    """Up to the row."""
+
+    @property
+    def by_peers(self) -> bool:
+        """Whether peers have the same frame, in whatever order they come."""
+        return self.unit is FrameUnit.GROUPS or self == Frame.WHOLE
+
+    def __str__(self) -> str:
+        if self in _FRAME_NAMES:
+            return _FRAME_NAMES[self]
+        return f"{self.unit} from {_bound_text(self.first, 'first')} to {_bound_text(self.last, 'last')}"
+
+
+def _bound_text(bound: int | None, end: str) -> str:
+    if bound is None:
+        return f"the {end}"
+    return "the current" if bound == 0 else f"{abs(bound)} {'before' if bound < 0 else 'after'}"
+
+
+Frame.WHOLE = Frame(FrameUnit.ROWS, None, None)
+Frame.PEERS = Frame(FrameUnit.GROUPS, None, 0)
+Frame.ROWS = Frame(FrameUnit.ROWS, None, 0)
+_FRAME_NAMES = {Frame.WHOLE: "whole partition", Frame.PEERS: "up to the last peer", Frame.ROWS: "up to the row"}
 
 
 @node

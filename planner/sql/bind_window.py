@@ -6,11 +6,13 @@ columns into their places. What they use is computed by a projection below, so t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from planner import dtypes as t
 from planner.expr.equality import same_expression
-from planner.expr.nodes import AggregateCall, Assign, Case, ColumnRef, Expr, Frame, Literal, SortKey, WindowCall
+from planner.expr.nodes import AggregateCall, Assign, Case, ColumnRef, Expr, Frame, FrameUnit, Literal, SortKey, WindowCall
 from planner.expr.substitute import reference
 from planner.logical.nodes import LogicalPlan, Project, Window, pass_through
 from planner.schema import Column
@@ -41,7 +43,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
 }
 _NUMBERS = {"row_number": t.BIGINT, "rank": t.BIGINT, "dense_rank": t.BIGINT, "percent_rank": t.DOUBLE, "cume_dist": t.DOUBLE}
 _RUNNING = frozenset(("sum", "count", "count_star", "avg", "min", "max", "bool_and", "bool_or", "any_value"))
-"""Aggregates that can be computed over a frame that grows row by row."""
+"""Aggregates that can be computed over parts of a partition."""
 
 
 @handles(*_FUNCTIONS, args=None)
@@ -66,9 +68,9 @@ def bind_window(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     if isinstance(function, exp.IgnoreNulls) and isinstance(function.this, exp.AnyValue):
         function = function.this
     outside, scope.no_windows = scope.no_windows, "a window function"
-    partition = tuple(bind_expression(context, scope, key) for key in spec.args.get("partition_by") or ())
-    order = _order(context, scope, spec.args.get("order"))
-    frame = _frame(context, spec.args.get("spec"), bool(order))
+    partition = tuple(bind_expression(context, scope, key) for key in spec.partition)
+    order = _order(context, scope, spec.order)
+    frame = _frame(context, scope, spec.frame, bool(order))
     condition = None
     if condition_node is not None:
         condition = to_boolean(context, bind_expression(context, scope, condition_node), "FILTER", condition_node)
@@ -84,18 +86,33 @@ def bind_window(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     return call
 
 
-def _specification(context: BindContext, scope: Scope, node: exp.Expr) -> exp.Expr:
+@dataclass(frozen=True, slots=True)
+class _Specification:
     """What stands in the parentheses after OVER, or in the WINDOW clause under a name."""
+
+    partition: list[exp.Expr]
+    order: exp.Expr | None
+    frame: exp.Expr | None
+
+
+def _specification(context: BindContext, scope: Scope, node: exp.Expr) -> _Specification:
+    own = _Specification(node.args.get("partition_by") or [], node.args.get("order"), node.args.get("spec"))
     alias = node.args.get("alias")
     if alias is None:
-        return node
-    if any(node.args.get(key) for key in ("partition_by", "order", "spec")):
-        raise context.unsupported("a window that extends another one", alias)
+        return own
     named = scope.windows.get(alias.name.lower())
     if named is None:
         raise context.error("SYNTAX", alias, detail=f"there is no window {alias.name!r}")
-    refuse_arguments(context, named, ("this", "partition_by", "order", "spec"))
-    return named
+    refuse_arguments(context, named, ("this", "partition_by", "order", "spec", "alias"))
+    if named is node:
+        raise context.error("SYNTAX", alias, detail=f"window {alias.name!r} is made of itself")
+    base = _specification(context, scope, named)
+    for key, given, known in (("PARTITION BY", own.partition, True), ("ORDER BY", own.order, base.order)):
+        if given and known:
+            raise context.error("SYNTAX", alias, detail=f"a window that extends {alias.name!r} cannot have {key}")
+    if base.frame is not None and (own.order or own.frame):
+        raise context.error("SYNTAX", alias, detail=f"a window with a frame, {alias.name!r}, cannot be extended")
+    return _Specification(base.partition, own.order or base.order, own.frame or base.frame)
 
 
 def _order(context: BindContext, scope: Scope, order: exp.Expr | None) -> tuple[SortKey, ...]:
@@ -110,21 +127,45 @@ def _order(context: BindContext, scope: Scope, order: exp.Expr | None) -> tuple[
     return tuple(keys)
 
 
-def _frame(context: BindContext, spec: exp.Expr | None, ordered: bool) -> Frame:
-    """The default frame, or one that begins with the partition. Raises UNSUPPORTED."""
+def _frame(context: BindContext, scope: Scope, spec: exp.Expr | None, ordered: bool) -> Frame:
+    """The frame that is written, or the default one. Raises UNSUPPORTED and SYNTAX."""
     if spec is None:
         return Frame.PEERS if ordered else Frame.WHOLE
-    start = (spec.args.get("start"), spec.args.get("start_side"))
-    end = (spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
-    kind = spec.args.get("kind")
-    known = {"kind", "start", "start_side", "end", "end_side"}
-    if start == ("UNBOUNDED", "PRECEDING") and not any(value for key, value in spec.args.items() if key not in known):
-        if end == ("UNBOUNDED", "FOLLOWING"):
-            return Frame.WHOLE
-        if end[0] == "CURRENT ROW" and kind in ("ROWS", "RANGE"):
-            return Frame.ROWS if kind == "ROWS" else Frame.PEERS if ordered else Frame.WHOLE
-    instead = "frames from UNBOUNDED PRECEDING to CURRENT ROW or UNBOUNDED FOLLOWING work"
-    raise context.unsupported("this window frame", spec.parent or spec, instead=instead)
+    place = spec.parent or spec
+    if spec.args.get("exclude") is not None:
+        raise context.unsupported("EXCLUDE of a window frame", place)
+    kind = spec.args["kind"]
+    start, first = _bound(context, scope, kind, spec.args.get("start"), spec.args.get("start_side"), place)
+    end, last = _bound(context, scope, kind, spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), place)
+    if start > end or (start, first) == (_AFTER, None) or (end, last) == (_BEFORE, None):
+        raise context.error("SYNTAX", place, detail="this window frame ends before it begins")
+    if kind == "ROWS":
+        return Frame(FrameUnit.ROWS, first, last)
+    if (first is None and last is None) or (not ordered and not first and not last):
+        return Frame.WHOLE
+    return Frame(FrameUnit.GROUPS, first, last)
+
+
+_BEFORE, _CURRENT, _AFTER = -1, 0, 1
+
+
+def _bound(
+    context: BindContext, scope: Scope, kind: str, written: exp.Expr | str | None, side: str | None, place: exp.Expr
+) -> tuple[int, int | None]:
+    """One end of a frame: on which side of the row it is, and its distance from the row, None without a bound."""
+    if written == "CURRENT ROW":
+        return _CURRENT, 0
+    sign = _BEFORE if side == "PRECEDING" else _AFTER
+    if written == "UNBOUNDED":
+        return sign, None
+    if kind == "RANGE":
+        instead = "ROWS and GROUPS with a number work, and RANGE with UNBOUNDED and CURRENT ROW"
+        raise context.unsupported("a distance in a RANGE frame", place, instead=instead)
+    assert isinstance(written, exp.Expr)
+    distance = bind_expression(context, scope, written)
+    if not isinstance(distance, Literal) or not t.is_integer(distance.dtype) or distance.value is None or distance.value < 0:
+        raise context.unsupported("a distance in a window frame that is not a constant integer of at least 0", written)
+    return sign, sign * int(distance.value)
 
 
 def window_in(expr: Expr) -> bool:
@@ -190,8 +231,8 @@ def _aggregate(
     frame: Frame,
 ) -> WindowCall:
     call: AggregateCall = windowed_aggregate(context, scope, node, condition)
-    if frame is not Frame.WHOLE and (call.distinct or call.function not in _RUNNING):
-        what = f"{'DISTINCT in ' if call.distinct else ''}{function_name(context.text, node)} over a frame that grows"
+    if frame != Frame.WHOLE and (call.distinct or call.function not in _RUNNING):
+        what = f"{'DISTINCT in ' if call.distinct else ''}{function_name(context.text, node)} over a part of the partition"
         raise context.unsupported(what, node, instead="the whole partition works")
     return WindowCall(call.dtype, call.function, call.arguments, partition, order, frame, call.distinct, call.condition)
 

@@ -78,12 +78,37 @@ _LAST = ["last_value(v)", "nth_value(d, 2)"]
 _GROUPED = ["count(DISTINCT v)", "sum(DISTINCT v)", "stddev(v)", "var_samp(d)", "avg(DISTINCT v)"]
 _ROWS = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 _ALL = "RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_FRAMES = [
+    "ROWS 2 PRECEDING",
+    "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+    "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+    "ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING",
+    "ROWS BETWEEN 1 FOLLOWING AND 100 FOLLOWING",
+    "ROWS BETWEEN 1 PRECEDING AND 2 PRECEDING",
+    "ROWS BETWEEN CURRENT ROW AND CURRENT ROW",
+]
+_PEER_FRAMES = [
+    "RANGE CURRENT ROW",
+    "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    "GROUPS 1 PRECEDING",
+    "GROUPS BETWEEN 1 FOLLOWING AND 2 FOLLOWING",
+    "GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+    "GROUPS BETWEEN 100 PRECEDING AND 1 FOLLOWING",
+]
+_IN_FRAMES = [
+    *_TOTALS, "first_value(v)", "last_value(s)", "nth_value(d, 2)", "any_value(v)",
+    "sum(f) FILTER (WHERE f < 10)", "avg(f) FILTER (WHERE f < 10)", "sum(f)", "avg(d)",
+]  # fmt: skip
 
 CALLS = [
     *(f"{call} OVER ({window})" for call in _PLACES + _TOTALS for window in _WINDOWS + _TIED),
     *(f"{call} OVER ({window})" for call in _EXACT for window in (_WINDOWS[0], _WINDOWS[1], _WINDOWS[5])),
     *(f"{call} OVER (PARTITION BY g ORDER BY id {frame})" for call in [*_TOTALS, *_LAST] for frame in (_ROWS, _ALL)),
     *(f"{call} OVER ({window})" for call in _GROUPED for window in ("PARTITION BY g", "", f"ORDER BY id {_ALL}")),
+    *(f"{call} OVER (PARTITION BY g ORDER BY id {frame})" for call in _IN_FRAMES for frame in _FRAMES),
+    *(f"{call} OVER (ORDER BY g, v {frame})" for call in [*_TOTALS, "sum(f)"] for frame in _PEER_FRAMES),
+    "count(*) OVER (RANGE CURRENT ROW)", "sum(v) OVER (ORDER BY id ROWS 9223372036854775807 PRECEDING)",
     "any_value(s) OVER (PARTITION BY g ORDER BY id)", "any_value(v) OVER (ORDER BY id)", "any_value(g) OVER (PARTITION BY g)",
     "sum(v) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING)", "sum(f) OVER (PARTITION BY o)",
     "sum(f) FILTER (WHERE f < 10) OVER (ORDER BY id)", "avg(f) FILTER (WHERE f < 10) OVER (ORDER BY id)",
@@ -99,6 +124,9 @@ QUERIES = [
     "SELECT DISTINCT g, count(*) OVER (PARTITION BY g) FROM t",
     "SELECT id FROM t ORDER BY row_number() OVER (ORDER BY id DESC)",
     "SELECT id, sum(v) OVER w, count(*) OVER w FROM t WINDOW w AS (PARTITION BY g ORDER BY id)",
+    "SELECT id, sum(v) OVER (w ORDER BY id), count(*) OVER (w ORDER BY id ROWS 1 PRECEDING) FROM t WINDOW w AS (PARTITION BY g)",
+    "SELECT id, sum(v) OVER x FROM t WINDOW w AS (PARTITION BY g ORDER BY id), x AS (w ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING)",
+    "SELECT g, sum(v) OVER (ORDER BY g ROWS 1 PRECEDING) FROM e",
     "SELECT id, sum(v) OVER (PARTITION BY g) - v, 1 + row_number() OVER (ORDER BY id) * 2 FROM t",
     "SELECT id, CASE WHEN row_number() OVER (ORDER BY id) > 3 THEN 'late' ELSE s END FROM t",
     "SELECT id, sum(v) OVER (PARTITION BY g % 2, s > 'a' ORDER BY id + 1) FROM t",

@@ -62,6 +62,17 @@ PAIRS = {
         lambda t: t.select(w=f.rank().over([col("g") % 2, "s IS NULL"], [col("x").desc(), "y + 1 DESC NULLS FIRST"])),
         "SELECT rank() OVER (PARTITION BY g % 2, s IS NULL ORDER BY x DESC, y + 1 DESC NULLS FIRST) AS w FROM t",
     ),
+    "frames": (
+        lambda t: t.select(
+            a=col("x").sum().over("g", order_by="y", rows=(-1, 1)),
+            b=col("x").min().over("g", order_by="y", rows=(0, None)),
+            c=f.last_value("x").over("g", order_by="y", rows=(None, -1)),
+        ),
+        """SELECT sum(x) OVER (w ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS a,
+           min(x) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS b,
+           last_value(x) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS c
+           FROM t WINDOW w AS (PARTITION BY g ORDER BY y)""",
+    ),
     "a window inside of an expression": (
         lambda t: t.select(w=col("x") * 100 / col("x").sum().over("g")),
         "SELECT x * 100 / sum(x) OVER (PARTITION BY g) AS w FROM t",
@@ -126,6 +137,8 @@ ERRORS = {
     "an aggregate beside": (lambda t: t.sort(f.sum("x")), "MISPLACED_AGGREGATE", "ORDER BY"),
     "no window": (lambda t: t.select(f.rank()), "UNSUPPORTED", "rank without OVER"),
     "no window function": (lambda t: t.select(f.upper("s").over("g")), "UNSUPPORTED", "upper with OVER"),
+    "a frame of texts": (lambda t: t.select(col("x").sum().over(rows=("a", 0))), "INVALID_SETTING", "rows must be"),
+    "a frame that ends first": (lambda t: t.select(col("x").sum().over(rows=(1, 0))), "SYNTAX", "ends before it begins"),
     "an unknown column": (lambda t: t.select(f.rank().over("h")), "UNKNOWN_COLUMN", "'h'"),
     "not a constant": (lambda t: t.select(f.lag("x", col("y")).over("g")), "UNSUPPORTED", "an offset that is not"),
     "not a type": (lambda t: t.select(f.lag("x", 1, lit("a")).over("g")), "INVALID_LITERAL", "'a'"),

@@ -9,12 +9,13 @@ from tests.unit.sql.small_tables import query
 
 CASES = {
     "BY NAME": "SELECT i FROM t UNION BY NAME SELECT 1 AS i",
-    "this window frame": "SELECT sum(i) OVER (ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
-    "DISTINCT in count over a frame that grows": "SELECT count(DISTINCT i) OVER (ORDER BY b) FROM t",
+    "a distance in a RANGE frame": "SELECT sum(i) OVER (ORDER BY b RANGE 1 PRECEDING) FROM t",
+    "a distance in a window frame that is not a constant integer of at least 0": "SELECT sum(i) OVER (ORDER BY b ROWS i PRECEDING) FROM t",
+    "EXCLUDE of a window frame": "SELECT sum(i) OVER (ORDER BY b ROWS 1 PRECEDING EXCLUDE TIES) FROM t",
+    "DISTINCT in count over a part of the partition": "SELECT count(DISTINCT i) OVER (ORDER BY b) FROM t",
     "row_number without OVER": "SELECT row_number() FROM t",
     "first without OVER": "SELECT first(v) FROM t",
     "a number of tiles that is not a constant integer": "SELECT ntile(i) OVER () FROM t",
-    "a window that extends another one": "SELECT sum(i) OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY i)",
     "WITH RECURSIVE": "WITH RECURSIVE c AS (SELECT 1) SELECT * FROM c",
     "PIVOT": "SELECT * FROM t PIVOT (sum(i) FOR b IN (1, 2))",
     "TABLESAMPLE": "SELECT * FROM t TABLESAMPLE 10%",
