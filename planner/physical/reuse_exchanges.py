@@ -22,16 +22,19 @@ that two consumers could read.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
 from planner.analysis.intervals import Interval
 from planner.dir import Hash, Partitioning, Range
 from planner.expr.nodes import Assign, ColumnRef
 from planner.physical.cost import MOVE_BYTE, MOVE_ROW, row_width
-from planner.physical.nodes import ExchangePlan, PhysicalPlan, ProjectExec, table_scans
+from planner.physical.nodes import ExchangePlan, PhysicalPlan, ProjectExec, TableScan, table_scans
 from planner.physical.value_numbers import ValueNumbers
 from planner.schema import Column, Schema
 from planner.tree import kind_mask, walk
+
+_TABLES = kind_mask(TableScan, ExchangePlan)
 
 MOST_WIDENED = 2.0
 """A reader of some columns may pay so many times what moving them alone would cost: less than reading them anew."""
@@ -40,16 +43,25 @@ MOST_WIDENED = 2.0
 def reuse_exchanges(root: PhysicalPlan) -> PhysicalPlan:
     """The plan in which exchanges with equal inputs share one; the same object if there are none."""
     exchanges = [plan for plan in walk(root, kind_mask(ExchangePlan)) if isinstance(plan, ExchangePlan)]
-    if len(exchanges) < 2:
-        return root
     numbers = ValueNumbers()
-    groups: dict[int, list[ExchangePlan]] = {}
-    for exchange in exchanges:
-        groups.setdefault(numbers.of(exchange.input).rows, []).append(exchange)
     reuses: dict[int, _Reuse] = {}
-    for group in groups.values():
-        reuses |= _reuses(group, numbers)
+    for alike in _groups(exchanges, _tables):
+        for group in _groups(alike, lambda exchange: numbers.of(exchange.input).rows):
+            reuses |= _reuses(group, numbers)
     return _rebuild(root, reuses) if reuses else root
+
+
+def _tables(exchange: ExchangePlan) -> tuple[str, ...]:
+    """What twins have in common at first sight: their tables, and where exchanges lie between them."""
+    return tuple(plan.table_name if isinstance(plan, TableScan) else "" for plan in walk(exchange.input, _TABLES))
+
+
+def _groups(exchanges: list[ExchangePlan], key: Callable[[ExchangePlan], Hashable]) -> list[list[ExchangePlan]]:
+    """Those that have the key of another one, by key."""
+    groups: dict[Hashable, list[ExchangePlan]] = {}
+    for exchange in exchanges:
+        groups.setdefault(key(exchange), []).append(exchange)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 @dataclass(frozen=True, slots=True)

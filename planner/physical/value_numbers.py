@@ -130,11 +130,10 @@ class ValueNumbers:
         columns = {
             column.id: self._number("stored", name, column.dtype) for column, name in zip(scan.output, scan.names, strict=True)
         }
-        splits = tuple(dict.fromkeys(part.split for partition in scan.partitions for part in partition))
+        splits = {id(part.split): part.split for partition in scan.partitions for part in partition}
         ranged = columns[scan.range_key.id] if scan.range_key is not None else -1
-        predicate = self._value(scan.predicate, columns)
-        rows = self._number(TableScan, scan.table_name, scan.format, scan.reader, splits, scan.row_bound, ranged, predicate)
-        return Numbers(rows, columns)
+        source = (scan.table_name, scan.format, scan.reader, *splits.values(), scan.row_bound)
+        return Numbers(self._number(TableScan, *source, ranged, self._value(scan.predicate, columns)), columns)
 
     def _join(self, join: JoinExec, left: Numbers, right: Numbers) -> Numbers:
         """A column's number says from which side it comes, so that those of a table joined with itself differ."""
