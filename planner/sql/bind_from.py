@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from planner import dtypes as t
+from planner.errors import QEngineError
 from planner.expr.nodes import TRUE, Assign, Call, ColumnRef, CompareOp, Expr, conjunction
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, Project, Scan, Values
@@ -21,7 +22,7 @@ from planner.logical.view import View
 from planner.schema import Column
 from planner.sql.bind_operators import compare
 from planner.sql.coercion import to_boolean, unify
-from planner.sql.context import BindContext
+from planner.sql.context import MAX_RELATIONS, BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
 from planner.sql.placeholders import FrameSource, content_of
 from planner.sql.positions import position_of
@@ -53,6 +54,8 @@ def bind_from(context: BindContext, scope: Scope, select: exp.Expr) -> LogicalPl
         else:
             joined = _bind_join(context, scope, joined, join)
     groups.append(joined)
+    if len(groups) > MAX_RELATIONS:
+        raise _too_many_relations(context, source)
     joined = groups[0]
     for group in groups[1:]:
         joined = _combine(joined, group, Join(joined.plan, group.plan, JoinKind.INNER, TRUE))
@@ -87,6 +90,10 @@ def _is_comma(context: BindContext, join: exp.Expr) -> bool:
     if context.dialect not in _BARE_JOINS:
         raise context.error("SYNTAX", item, detail="this join needs a condition (ON or USING)")
     return False
+
+
+def _too_many_relations(context: BindContext, node: exp.Expr) -> QEngineError:
+    return context.unsupported(f"a FROM clause with more than {MAX_RELATIONS} tables", node)
 
 
 def _refuse_duplicates(context: BindContext, relations: list[Relation], source: exp.Expr) -> None:
@@ -274,6 +281,8 @@ def _bind_join(context: BindContext, scope: Scope, left: _Joined, node: exp.Expr
     if join_kind is None or method not in ("", "NATURAL"):
         raise context.unsupported(f"{' '.join(filter(None, (method, side, kind)))} JOIN", node.this)
     right = _bind_item(context, scope, node.this)
+    if len(left.relations) + len(right.relations) > MAX_RELATIONS:
+        raise _too_many_relations(context, node.this)
     on, using = node.args.get("on"), node.args.get("using")
     names = [identifier.name for identifier in using or ()] or (_common_names(left, right) if method else [])
     both = _combine(left, right, left.plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -142,12 +143,21 @@ def _whole_interval(context: BindContext, node: exp.Expr, amount: str, unit: exp
     The tree holds no position then, and neither does that of INTERVAL 1 DAY, so both are looked up in the query's text. Raises
     UNSUPPORTED if it may be one of two.
     """
-    beginning = re.compile(rf"\s*{re.escape(amount)}\s*{re.escape(unit.name)}(?![a-z])", re.IGNORECASE)
-    spelled = re.findall(r"\binterval\s+(?:'([^']*)'|([\d.]+\s*[a-z]+))", text_of(context.text, node), re.IGNORECASE)
-    written = {" ".join((quoted or plain).lower().split()) for quoted, plain in spelled if beginning.match(quoted or plain)}
+    written = _spelled_intervals(text_of(context.text, node)).get((amount, unit.name.lower()), set())
     if len(written) > 1:
         raise context.unsupported("several INTERVAL constants that begin alike", node, instead="INTERVAL '1' DAY works")
-    return written.pop() if written else f"{amount} {unit.name}"
+    return min(written, default=f"{amount} {unit.name}")
+
+
+@lru_cache(maxsize=8)
+def _spelled_intervals(text: str) -> dict[tuple[str, str], set[str]]:
+    """The INTERVAL constants of a text by their first amount and unit."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for quoted, plain in re.findall(r"\binterval\s+(?:'([^']*)'|([\d.]+\s*[a-z]+))", text, re.IGNORECASE):
+        written = " ".join((quoted or plain).lower().split())
+        if beginning := re.match(r"(-?[\d.]+)\s*([a-z]+)", written):
+            found.setdefault((beginning[1], beginning[2]), set()).add(written)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------------- text

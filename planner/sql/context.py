@@ -26,6 +26,9 @@ level, so this keeps all of them clear of the interpreter's limit. Chains of AND
 MAX_REFERENCES = 10_000
 """CTEs and aliases are inlined, so a chain of them that doubles at every step would grow beyond all bounds."""
 
+MAX_RELATIONS = 500
+"""Tables in one FROM clause: a plan of joins is a tree as deep as they are many."""
+
 
 class BindContext:
     """The state of binding one statement.

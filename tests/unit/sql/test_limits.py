@@ -48,7 +48,7 @@ def test_joins_that_wait_for_conditions_are_refused(text):
     joins(10, 10), joins(15, 15),
     "SELECT 1 FROM t" + "".join(f" NATURAL LEFT JOIN u AS u{n}" for n in range(40)),
     "SELECT 1 FROM t" + "".join(f" CROSS JOIN u AS u{n}" for n in range(40)),
-    "SELECT 1 FROM t" + "".join(f" JOIN u AS u{n} ON u{n}.i = t.i" for n in range(400)),
+    "SELECT 1 FROM t" + "".join(f" JOIN u AS u{n} ON u{n}.i = t.i" for n in range(499)),
     "SELECT 1 FROM t" + "".join(f" JOIN u AS u{n} USING (i)" for n in range(100)),
     "SELECT 1 FROM t JOIN u ON t.i = u.i WHERE t.i IN (" + ", ".join(map(str, range(10_000))) + ")",
 ])  # fmt: skip
@@ -99,3 +99,16 @@ def test_long_text_is_no_deep_text(text):
 ])  # fmt: skip
 def test_nonsense(text):
     assert outcome(text) != "OK"
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT 1 FROM t" + "".join(f" NATURAL JOIN t AS t{n}" for n in range(3000)),
+    "SELECT 1 FROM t" + "".join(f" JOIN t AS t{n} USING (i)" for n in range(3000)),
+    "SELECT 1 FROM t" + "".join(f", t AS t{n}" for n in range(9000)),
+])  # fmt: skip
+def test_too_many_tables(text):
+    assert outcome(text) == "UNSUPPORTED"
+
+
+def test_many_intervals():
+    assert outcome("SELECT " + ", ".join(f"dt + INTERVAL '{n} day'" for n in range(3000)) + " FROM t") == "OK"
