@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Protocol
 
 from exec.store.columns import FOLDER, StoredColumn, segments_of
-from exec.store.files import RESERVE
-from exec.store.folder import free_bytes
-from planner.dir import StageGraph
+from exec.store.folder import free_bytes, total_bytes
+from planner.dir import Split, StageGraph
 from planner.errors import QEngineError
 from planner.physical.nodes import table_scans
 
@@ -39,6 +38,10 @@ DECAY = 0.98
 """Of the weight of a use with every later query: after 34 queries it counts half."""
 SECOND_USE = 1.2
 """The recent uses from which on a column is filled: two within about 80 queries, but not one."""
+FREE_SHARE = 0.25
+"""Of the file system below the store, that is left to exchanges and results."""
+
+_FORGET_EVERY = 256
 
 
 @dataclass(slots=True)
@@ -53,9 +56,16 @@ class _Entry:
     wanted: set[int] = field(default_factory=set)
     broken: bool = False
 
+    def recent_uses(self, now: int) -> float:
+        return self.uses * DECAY ** (now - self.counted_at)
+
     def value(self, now: int) -> float:
         """Seconds saved per byte."""
-        return self.uses * DECAY ** (now - self.counted_at) * self.seconds / max(sum(self.sizes.values()), 1)
+        return self.recent_uses(now) * self.seconds / max(sum(self.sizes.values()), 1)
+
+    def counts(self, now: int) -> bool:
+        """Whether there is anything to remember."""
+        return bool(self.sizes or self.wanted) or self.recent_uses(now) > 0.1
 
 
 class ColumnStore:
@@ -94,14 +104,18 @@ class ColumnStore:
             self._count(graph)
 
     def _count(self, graph: StageGraph) -> None:
+        scanned = _scanned(graph)
         with self._lock:
             self._queries += 1
-            for column, (reader, segments) in _scanned(graph).items():
+            for column, (reader, segments) in scanned.items():
                 self._use(column, reader, segments)
+            if self._queries % _FORGET_EVERY == 0:
+                self._entries = {column: entry for column, entry in self._entries.items() if entry.counts(self._queries)}
+        self._make_room()
 
     def _use(self, column: StoredColumn, reader: str, segments: set[int]) -> None:
         entry = self._entries.setdefault(column, _Entry(reader))
-        entry.uses = entry.uses * DECAY ** (self._queries - entry.counted_at) + 1
+        entry.uses = entry.recent_uses(self._queries) + 1
         entry.counted_at = self._queries
         if entry.broken or (entry.uses < SECOND_USE and self._mode != "eager"):
             return
@@ -133,11 +147,11 @@ class ColumnStore:
 
     def _fill(self, column: StoredColumn, number: int) -> None:
         entry = self._entries[column]
-        if not entry.broken and free_bytes(self._folder.parent) > 4 * RESERVE:
+        if not entry.broken and self._has_space():
             try:
                 size, seconds = self._workers.fill(column, number, entry.reader, self._folder)
-            except QEngineError:
-                entry.broken = True
+            except QEngineError as problem:
+                entry.broken = problem.code != "DISK_FULL"
             else:
                 with self._lock:
                     entry.sizes[number] = size
@@ -145,12 +159,16 @@ class ColumnStore:
                 self._make_room()
         entry.wanted.discard(number)
 
+    def _has_space(self) -> bool:
+        """Whether exchanges and results still have their share of the folder's file system."""
+        return free_bytes(self._folder.parent) >= FREE_SHARE * total_bytes(self._folder.parent)
+
     def _make_room(self) -> None:
-        """Evict what is worth least until the limit holds; that may be the column which was just filled."""
-        while self.bytes > self._limit:
+        """Evict what is worth least until the limit holds and others have space; that may be what was just filled."""
+        while (kept := self.bytes) > self._limit or (kept and not self._has_space()):
             with self._lock:
-                kept = [(known.value(self._queries), key) for key, known in self._entries.items() if known.sizes]
-                victim = min(kept, key=lambda pair: pair[0])[1]
+                values = [(entry.value(self._queries), column) for column, entry in self._entries.items() if entry.sizes]
+                victim = min(values, key=lambda pair: pair[0])[1]
             self._evict(victim)
 
     def _evict(self, column: StoredColumn) -> None:
@@ -177,10 +195,13 @@ def _scanned(graph: StageGraph) -> dict[StoredColumn, tuple[str, set[int]]]:
         for scan in table_scans(stage.body):
             if scan.format == "memory":
                 continue
-            for part in {part for partition in scan.partitions for part in partition}:
-                numbers = segments_of(part.first_row, part.rows)
+            numbers: dict[Split, set[int]] = {}
+            for partition in scan.partitions:
+                for part in partition:
+                    numbers.setdefault(part.split, set()).update(segments_of(part.first_row, part.rows))
+            for split, wanted in numbers.items():
                 for column, name in zip(scan.output, scan.names, strict=True):
-                    found.setdefault(StoredColumn(part.split, name, column.dtype), (scan.reader, set()))[1].update(numbers)
+                    found.setdefault(StoredColumn(split, name, column.dtype), (scan.reader, set()))[1].update(wanted)
     return found
 
 

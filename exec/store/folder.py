@@ -33,6 +33,12 @@ def free_bytes(path: str | Path) -> int:
     return status.f_bavail * status.f_frsize
 
 
+def total_bytes(path: str | Path) -> int:
+    """Bytes of the file system that `path` is on."""
+    status = os.statvfs(path)
+    return status.f_blocks * status.f_frsize
+
+
 class EngineFolder:
     """A primary and a spill folder, locked by this process. Also removes what dead engines left behind."""
 

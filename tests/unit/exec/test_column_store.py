@@ -14,6 +14,7 @@ import pytest
 
 from exec.sources import scan_table
 from exec.sources.describe import describe
+from exec.store import column_store
 from exec.store.column_store import ColumnStore
 from exec.store.columns import FOLDER, SEGMENT_ROWS, StoredColumn, segments_of
 from exec.store.segments import Segment, StoredColumns, map_segment, write_segment
@@ -285,6 +286,31 @@ def test_what_saves_least_time_per_byte_has_to_go(tmp_path):
     assert workers.gone == [split.segment(0)]
     assert not (tmp_path / FOLDER / split.segment(0)).exists()
     kept.close()
+
+
+def test_others_get_space_when_they_need_it(tmp_path, monkeypatch):
+    workers, free = FakeWorkers(), [1000]
+    monkeypatch.setattr(column_store, "free_bytes", lambda _: free[0])
+    monkeypatch.setattr(column_store, "total_bytes", lambda _: 1000)
+    kept = store(tmp_path, workers)
+    for _ in range(2):
+        run(kept, query("a", "b"))
+    assert kept.bytes == 20
+    free[0] = 100
+    run(kept, query("c"))
+    assert kept.bytes == 0
+    run(kept, query("c"))
+    assert kept.bytes == 0
+    free[0] = 1000
+    run(kept, query("c"))
+    assert kept.bytes == 10
+
+
+def test_what_is_not_used_any_more_is_forgotten(tmp_path):
+    kept = store(tmp_path, FakeWorkers())
+    for number in range(1000):
+        run(kept, query(f"other {number}"))
+    assert len(kept._entries) < 512
 
 
 def test_a_column_larger_than_the_store_does_not_displace_the_others(tmp_path):
