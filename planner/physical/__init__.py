@@ -10,7 +10,7 @@
     nodes        the operators
     encodings    the physical form of each column on an edge
     prune_row_groups, inline   what a scan may leave out; whether a plan may run inside of the driver
-    value_numbers, reuse_exchanges   which plans give the same rows; inputs of exchanges that are computed once for all
+    value_numbers, widen, reuse_exchanges   which plans give the same rows; inputs of exchanges that are computed once for all
     cut_stages   the stage graph (`cut_stages`)
 
 Decided: one bucket count per query, so that any two hash exchanges by the same keys match without a second shuffle.

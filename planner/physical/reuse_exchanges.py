@@ -12,9 +12,10 @@ CTEs that are used several times and the copies that decorrelation makes are suc
 partitioning, so a stage is read by several consumers, each with its own edge and layout. The plan becomes a graph: the two
 exchanges have the same object as their input, and `cut_stages` makes one stage of it.
 
-Twins have equal value numbers (`planner.physical.value_numbers`); the one with more columns stays. Sound because an exchange
-never changes what its rows are (law of neutrality). Limits without an order are shared too: a CTE is one table wherever it is
-used, and of two separate subqueries each may give any rows, the same ones included.
+Twins have equal value numbers (`planner.physical.value_numbers`). The one with more columns stays; if each has some that the
+other lacks, a scan is widened (`planner.physical.widen`). Sound because an exchange never changes what its rows are (law of
+neutrality). Limits without an order are shared too: a CTE is one table wherever it is used, and of two separate subqueries each
+may give any rows, the same ones included.
 
 Rejected: twins of logical plans, planned once. Where a plan is cut is known only here, and without an exchange there is nothing
 that two consumers could read.
@@ -22,7 +23,7 @@ that two consumers could read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from planner.analysis.intervals import Interval
@@ -31,6 +32,7 @@ from planner.expr.nodes import Assign, ColumnRef
 from planner.physical.cost import MOVE_BYTE, MOVE_ROW, row_width
 from planner.physical.nodes import ExchangePlan, PhysicalPlan, ProjectExec, TableScan, table_scans
 from planner.physical.value_numbers import ValueNumbers
+from planner.physical.widen import widen
 from planner.schema import Column, Schema
 from planner.tree import kind_mask, walk
 
@@ -47,7 +49,7 @@ def reuse_exchanges(root: PhysicalPlan) -> PhysicalPlan:
     reuses: dict[int, _Reuse] = {}
     for alike in _groups(exchanges, _tables):
         for group in _groups(alike, lambda exchange: numbers.of(exchange.input).rows):
-            reuses |= _reuses(group, numbers)
+            reuses.update((id(reuse.exchange), reuse) for reuse in _share(group, numbers))
     return _rebuild(root, reuses) if reuses else root
 
 
@@ -64,16 +66,42 @@ def _groups(exchanges: list[ExchangePlan], key: Callable[[ExchangePlan], Hashabl
     return [group for group in groups.values() if len(group) > 1]
 
 
+@dataclass(slots=True)
+class _Shared:
+    """A plan that several exchanges read, and those exchanges; they have the same rows."""
+
+    input: PhysicalPlan
+    readers: list[ExchangePlan]
+
+    def admit(self, exchange: ExchangePlan, numbers: ValueNumbers) -> bool:
+        """Take one more reader, if all the columns that it wants are there, or are so when the plan is widened."""
+        missing = _numbers(exchange, numbers) - set(_by_number(self.input, numbers))
+        input = widen(self.input, exchange.input, missing, numbers) if missing else self.input
+        if input is None or not all(_pays(input.columns, reader.columns) for reader in (*self.readers, exchange)):
+            return False
+        self.input = input
+        self.readers.append(exchange)
+        return True
+
+    def reuses(self, numbers: ValueNumbers) -> Iterator[_Reuse]:
+        """Of the readers all but the one whose own input it is."""
+        columns = _by_number(self.input, numbers)
+        for reader in self.readers:
+            if reader.input is not self.input:
+                known = numbers.of(reader.input).columns
+                yield _Reuse(reader, self.input, {column.id: columns[known[column.id]] for column in reader.columns})
+
+
 @dataclass(frozen=True, slots=True)
 class _Reuse:
-    """`exchange` reads what `producer` reads as well; `sources` gives the producer's column for each of its own ids."""
+    """`exchange` reads `input` in place of its own; `sources` gives for each of its columns, by id, the one there."""
 
     exchange: ExchangePlan
-    producer: ExchangePlan
+    input: PhysicalPlan
     sources: dict[int, Column]
 
     def over(self, input: PhysicalPlan) -> ProjectExec:
-        """The exchange over the shared input, its columns under the ids that its consumer knows."""
+        """The exchange over the shared plan, its columns under the ids that its consumer knows."""
         columns = self.exchange.columns
         assigns = tuple(Assign(column, ColumnRef(column.dtype, self.sources[column.id])) for column in columns)
         return ProjectExec(ExchangePlan(input, self.exchange.pattern, self._partitioning()), assigns)
@@ -88,21 +116,24 @@ class _Reuse:
                 return other
 
 
-def _reuses(group: list[ExchangePlan], numbers: ValueNumbers) -> dict[int, _Reuse]:
-    """Of exchanges with the same rows those that read another one's input, by the id of the node."""
-    found: dict[int, _Reuse] = {}
-    producers: list[tuple[ExchangePlan, dict[int, Column]]] = []
+def _share(group: list[ExchangePlan], numbers: ValueNumbers) -> Iterator[_Reuse]:
+    """Of exchanges with the same rows those that read another one's input."""
+    found: list[_Shared] = []
     for exchange in sorted(group, key=lambda exchange: -len(exchange.columns)):
-        known = numbers.of(exchange.input).columns
-        wanted = {column.id: known[column.id] for column in exchange.columns}
-        for producer, given in producers:
-            if given.keys() >= set(wanted.values()) and _pays(producer.columns, exchange.columns):
-                sources = {id: given[number] for id, number in wanted.items()}
-                found[id(exchange)] = _Reuse(exchange, producer, sources)
-                break
-        else:
-            producers.append((exchange, {known[column.id]: column for column in exchange.columns}))
-    return found
+        if not any(shared.admit(exchange, numbers) for shared in found):
+            found.append(_Shared(exchange.input, [exchange]))
+    for shared in found:
+        yield from shared.reuses(numbers)
+
+
+def _numbers(exchange: ExchangePlan, numbers: ValueNumbers) -> set[int]:
+    known = numbers.of(exchange.input).columns
+    return {known[column.id] for column in exchange.columns}
+
+
+def _by_number(plan: PhysicalPlan, numbers: ValueNumbers) -> dict[int, Column]:
+    known = numbers.of(plan).columns
+    return {known[column.id]: column for column in plan.columns}
 
 
 def _pays(given: Schema, wanted: Schema) -> bool:
@@ -122,14 +153,14 @@ def _rebuild(root: PhysicalPlan, reuses: dict[int, _Reuse]) -> PhysicalPlan:
             stack.pop()
             continue
         reuse = reuses.get(id(current))
-        children = (reuse.producer.input,) if reuse is not None else current.inputs
+        children = (reuse.input,) if reuse is not None else current.inputs
         pending = [child for child in children if id(child) not in done]
         if pending:
             stack.extend(reversed(pending))
             continue
         stack.pop()
         if reuse is not None:
-            done[id(current)] = reuse.over(done[id(reuse.producer.input)])
+            done[id(current)] = reuse.over(done[id(reuse.input)])
         elif id(current) in claims:
             done[id(current)] = current.replace(claims=tuple(sorted(claims[id(current)].items())))
         else:
@@ -141,7 +172,7 @@ def _claims(reuses: dict[int, _Reuse]) -> dict[int, dict[int, Interval]]:
     """By the id of a scan's node its own claims and those of the scans that it stands for, since arithmetic relies on both."""
     found: dict[int, dict[int, Interval]] = {}
     for reuse in reuses.values():
-        for scan, other in zip(table_scans(reuse.producer.input), table_scans(reuse.exchange.input), strict=True):
+        for scan, other in zip(table_scans(reuse.input), table_scans(reuse.exchange.input), strict=True):
             columns = dict(zip(scan.names, scan.output, strict=True))
             names = {column.id: name for column, name in zip(other.output, other.names, strict=True)}
             known = found.setdefault(id(scan), dict(scan.claims))

@@ -34,9 +34,16 @@ SHARED = [
     "SELECT x.id, x.v, y.id, y.k FROM t x LEFT JOIN t y ON x.k = y.v AND x.id < y.id",
     "SELECT x.id, x.v, y.id, y.k FROM t x FULL JOIN t y ON x.k = y.v AND x.id < y.id",
     "SELECT x.id, x.v FROM t x ANTI JOIN t y ON x.k = y.v AND x.id < y.id AND y.k <> x.v",
-    # fewer columns, in either order
+    # fewer columns, in either order, and none at all
+    "SELECT x.id, y.k FROM t x JOIN (SELECT k FROM t) y ON x.k = y.k CROSS JOIN t z",
     "SELECT x.id, x.s, y.k FROM t x JOIN (SELECT k FROM t) y ON x.k = y.k",
     "SELECT x.id, x.s, y.k FROM (SELECT k FROM t) y JOIN t x ON x.k = y.k",
+    # a scan that is widened for columns that the other reader lacks, some of them known to its filter
+    "SELECT x.id, y.id, y.s FROM t x LEFT JOIN t y ON x.k = y.v AND x.id < y.id",
+    "SELECT x.p, y.s FROM (SELECT k, p FROM t WHERE v > 3) x JOIN (SELECT k, v, s FROM t WHERE v > 3) y ON x.k = y.v",
+    "SELECT x.q, x.p, y.v FROM (SELECT k + 1 AS q, p FROM t) x JOIN (SELECT k, v FROM t) y ON x.q = y.k AND x.p < y.v",
+    "SELECT x.a, y.b, z.c FROM (SELECT k, p AS a FROM t) x JOIN (SELECT k, v AS b FROM t) y ON x.k = y.k"
+    " JOIN (SELECT v, id * 2 AS c FROM t) z ON y.b = z.v",
     # computed columns, and arithmetic in only one of two consumers
     "SELECT x.q * 2 + y.q FROM (SELECT k, id + v AS q FROM t) x JOIN (SELECT k, id + v AS q FROM t) y ON x.k = y.k",
     "SELECT y.id * 3, x.p FROM t x JOIN t y ON x.k = y.k AND x.p < y.p * y.p",

@@ -85,14 +85,12 @@ def test_names_alone_make_no_difference() -> None:
         "SELECT l_suppkey AS k, l_quantity AS q FROM lineitem WHERE l_discount > 0.01",
         "SELECT l_suppkey AS k, l_quantity AS q FROM lineitem WHERE l_tax > 0.01 AND l_orderkey < 3000000",
         "SELECT l_suppkey AS k, l_quantity AS q FROM lineitem",
-        "SELECT l_partkey AS k, l_quantity AS q FROM lineitem WHERE l_tax > 0.01",
-        "SELECT l_suppkey AS k, l_tax AS q FROM lineitem WHERE l_tax > 0.01",
-        "SELECT l_suppkey AS k, l_quantity + 1 AS q FROM lineitem WHERE l_tax > 0.01",
-        "SELECT CAST(l_suppkey AS INTEGER) AS k, l_quantity AS q FROM lineitem WHERE l_tax > 0.01",
+        "SELECT DISTINCT l_suppkey AS k, l_quantity AS q FROM lineitem WHERE l_tax > 0.01 GROUP BY ALL HAVING count(*) > 1",
+        "SELECT ps_suppkey AS k, ps_supplycost AS q FROM partsupp WHERE ps_supplycost > 0.01",
     ],
 )
 def test_what_differs_is_not_shared(other: str) -> None:
-    """Predicates, literals, ranges, tables, expressions and types."""
+    """Predicates, literals, ranges and tables."""
     assert patterns(joined(LARGE, LARGE)) == [["hash", "hash"]]
     assert patterns(joined(LARGE, other)) == []
     assert patterns(joined(other, LARGE)) == []
@@ -139,8 +137,32 @@ def test_fewer_columns_are_read_from_the_twin_with_more(swapped: bool) -> None:
     assert [column.name for column in stage.output.schema] == ["l_suppkey", "l_quantity"]
 
 
-def test_columns_that_overlap_are_read_twice() -> None:
-    assert patterns(joined(LARGE, "SELECT l_suppkey AS k, l_shipdate FROM lineitem WHERE l_tax > 0.01")) == []
+@pytest.mark.parametrize(
+    ("columns", "shared"),
+    [
+        ("l_suppkey AS k, l_shipdate", "l_suppkey, l_quantity, l_shipdate"),
+        ("l_suppkey AS k, l_tax", "l_suppkey, l_quantity, l_tax"),
+        ("l_partkey AS k, l_quantity", "l_suppkey, l_quantity, l_partkey"),
+        ("l_suppkey AS k, l_quantity + 1 AS q", None),
+    ],
+)
+def test_a_scan_is_widened_if_each_has_columns_that_the_other_lacks(columns: str, shared: str | None) -> None:
+    graph = joined(LARGE, f"SELECT {columns} FROM lineitem WHERE l_tax > 0.01")
+    if shared is None:
+        assert scans(graph, "lineitem") == 2
+        return
+    (stage,) = (stage for stage in graph.stages if len(graph.outputs(stage.id)) > 1)
+    assert [column.name for column in stage.output.schema] == shared.split(", ")
+    assert scans(graph, "lineitem") == 1
+
+
+def test_computed_columns_and_other_operators_are_not_widened() -> None:
+    computed = [f"SELECT l_suppkey AS k, l_quantity + {number} AS q FROM lineitem" for number in (1, 2)]
+    assert patterns(joined(computed[0], computed[0])) == [["hash", "hash"]]
+    assert patterns(joined(*computed)) == []
+    all_of = "(SELECT *, l_suppkey AS k FROM lineitem LIMIT 100000) t"
+    limited = [f"SELECT k, {column} FROM {all_of}" for column in ("l_tax", "l_discount")]
+    assert patterns(joined(*limited)) == []
 
 
 def test_wide_columns_do_not_travel_for_narrow_ones() -> None:
