@@ -26,7 +26,7 @@ level, so this keeps all of them clear of the interpreter's limit. Chains of AND
 MAX_REFERENCES = 10_000
 """CTEs and aliases are inlined, so a chain of them that doubles at every step would grow beyond all bounds."""
 
-MAX_RELATIONS = 500
+MAX_RELATIONS = 200
 """Tables in one FROM clause: a plan of joins is a tree as deep as they are many."""
 
 
