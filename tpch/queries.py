@@ -1,18 +1,19 @@
-"""The 22 queries: their text with the validation parameters, and what their ORDER BY and LIMIT mean for an answer.
+"""The 22 queries: their texts, and what their ORDER BY and LIMIT mean for an answer.
 
-The texts are written out from the specification (clause 2.4), one file each below `queries/`. Two things differ from
-its letter: Q15 has its view as a common table expression, and "first n rows" is LIMIT n. The threshold of Q11 depends
-on the scale factor; its file has that of 1.
+The texts are written out from the specification (clause 2.4), one file each below `queries/`, with a place such as `:date`
+for each parameter. Two things differ from its letter: Q15 has its view as a common table expression, as in the approved
+variant A of Appendix B, and "first n rows" is LIMIT n.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
+from tpch.parameters import parameters
 from tpch.same_answer import SortKey
 
 NUMBERS = tuple(range(1, 23))
@@ -45,12 +46,10 @@ _ORDER_BY: dict[int, tuple[tuple[int, bool], ...]] = {
 
 _LIMITS = {2: 100, 3: 10, 10: 20, 18: 100, 21: 100}
 
-_Q11_FRACTION = "0.0001"
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query at one scale factor. `text` ends in LIMIT where `limit` is not None; `uncut_text` never does."""
+    """One query with its parameters. `text` ends in LIMIT where `limit` is not None; `uncut_text` never does."""
 
     number: int
     text: str
@@ -65,26 +64,18 @@ class Query:
 
 
 @cache
-def query(number: int, scale_factor: Decimal = Decimal(1)) -> Query:
-    """The query of that number (1 to 22) with its validation parameters for `scale_factor`.
+def query(number: int, scale_factor: Decimal = Decimal(1), seed: int | None = None) -> Query:
+    """The query of that number (1 to 22) for `scale_factor`, with parameters drawn by `seed`, or the validation values.
 
     Raises ValueError: there is no such query.
     """
-    if number not in NUMBERS:
-        raise ValueError(f"there is no query {number}: TPC-H has queries 1 to 22")
-    text = (files("tpch") / "queries" / f"q{number:02}.sql").read_text(encoding="utf-8").strip()
-    if number == 11:
-        text = text.replace(_Q11_FRACTION, q11_fraction(scale_factor))
+    values = parameters(number, scale_factor, seed)
+    template = (files("tpch") / "queries" / f"q{number:02}.sql").read_text(encoding="utf-8").strip()
+    text = re.sub(r":([a-z]+[0-9]?)", lambda place: values[place[1]], template)
     limit = _LIMITS.get(number)
     uncut = text if limit is None else re.sub(rf"\s+limit {limit}$", "", text)
     keys = tuple((column, descending, True) for column, descending in _ORDER_BY[number])
     return Query(number, text, uncut, keys, limit)
-
-
-def q11_fraction(scale_factor: Decimal) -> str:
-    """0.0001 / scale factor (clause 2.4.11.3), as a decimal literal of at most ten places."""
-    fraction = (Decimal(_Q11_FRACTION) / scale_factor).quantize(Decimal("1e-10"), ROUND_HALF_EVEN)
-    return f"{fraction.normalize():f}"
 
 
 def parse_numbers(text: str) -> tuple[int, ...]:

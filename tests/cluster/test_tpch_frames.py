@@ -11,7 +11,8 @@ import qengine
 from tests.tpch_frames import QUERIES, q11
 from tpch import answers
 from tpch.generate import generate
-from tpch.queries import q11_fraction, query
+from tpch.parameters import q11_fraction
+from tpch.queries import query
 from tpch.run import register_tables
 
 pytestmark = pytest.mark.cluster

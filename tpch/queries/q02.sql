@@ -16,11 +16,11 @@ from
 where
     p_partkey = ps_partkey
     and s_suppkey = ps_suppkey
-    and p_size = 15
-    and p_type like '%BRASS'
+    and p_size = :size
+    and p_type like '%:type'
     and s_nationkey = n_nationkey
     and n_regionkey = r_regionkey
-    and r_name = 'EUROPE'
+    and r_name = ':region'
     and ps_supplycost = (
         select
             min(ps_supplycost)
@@ -34,7 +34,7 @@ where
             and s_suppkey = ps_suppkey
             and s_nationkey = n_nationkey
             and n_regionkey = r_regionkey
-            and r_name = 'EUROPE'
+            and r_name = ':region'
     )
 order by
     s_acctbal desc,

@@ -4,8 +4,8 @@ select
 from
     orders
 where
-    o_orderdate >= date '1993-07-01'
-    and o_orderdate < date '1993-07-01' + interval '3' month
+    o_orderdate >= date ':date'
+    and o_orderdate < date ':date' + interval '3' month
     and exists (
         select
             *

@@ -24,8 +24,8 @@ from
             and s_nationkey = n1.n_nationkey
             and c_nationkey = n2.n_nationkey
             and (
-                (n1.n_name = 'FRANCE' and n2.n_name = 'GERMANY')
-                or (n1.n_name = 'GERMANY' and n2.n_name = 'FRANCE')
+                (n1.n_name = ':nation1' and n2.n_name = ':nation2')
+                or (n1.n_name = ':nation2' and n2.n_name = ':nation1')
             )
             and l_shipdate between date '1995-01-01' and date '1996-12-31'
     ) as shipping

@@ -1,6 +1,6 @@
 select
     o_year,
-    sum(case when nation = 'BRAZIL' then volume else 0 end) / sum(volume) as mkt_share
+    sum(case when nation = ':nation' then volume else 0 end) / sum(volume) as mkt_share
 from
     (
         select
@@ -23,10 +23,10 @@ from
             and o_custkey = c_custkey
             and c_nationkey = n1.n_nationkey
             and n1.n_regionkey = r_regionkey
-            and r_name = 'AMERICA'
+            and r_name = ':region'
             and s_nationkey = n2.n_nationkey
             and o_orderdate between date '1995-01-01' and date '1996-12-31'
-            and p_type = 'ECONOMY ANODIZED STEEL'
+            and p_type = ':type'
     ) as all_nations
 group by
     o_year

@@ -8,13 +8,13 @@ from
 where
     ps_suppkey = s_suppkey
     and s_nationkey = n_nationkey
-    and n_name = 'GERMANY'
+    and n_name = ':nation'
 group by
     ps_partkey
 having
     sum(ps_supplycost * ps_availqty) > (
         select
-            sum(ps_supplycost * ps_availqty) * 0.0001
+            sum(ps_supplycost * ps_availqty) * :fraction
         from
             partsupp,
             supplier,
@@ -22,7 +22,7 @@ having
         where
             ps_suppkey = s_suppkey
             and s_nationkey = n_nationkey
-            and n_name = 'GERMANY'
+            and n_name = ':nation'
     )
 order by
     value desc

@@ -8,9 +8,9 @@ from
     part
 where
     p_partkey = ps_partkey
-    and p_brand <> 'Brand#45'
-    and p_type not like 'MEDIUM POLISHED%'
-    and p_size in (49, 14, 23, 45, 19, 3, 36, 9)
+    and p_brand <> ':brand'
+    and p_type not like ':type%'
+    and p_size in (:size1, :size2, :size3, :size4, :size5, :size6, :size7, :size8)
     and ps_suppkey not in (
         select
             s_suppkey

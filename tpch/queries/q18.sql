@@ -18,7 +18,7 @@ where
         group by
             l_orderkey
         having
-            sum(l_quantity) > 300
+            sum(l_quantity) > :quantity
     )
     and c_custkey = o_custkey
     and o_orderkey = l_orderkey

@@ -10,7 +10,7 @@ from
         from
             customer
         where
-            substring(c_phone from 1 for 2) in ('13', '31', '23', '29', '30', '18', '17')
+            substring(c_phone from 1 for 2) in (':i1', ':i2', ':i3', ':i4', ':i5', ':i6', ':i7')
             and c_acctbal > (
                 select
                     avg(c_acctbal)
@@ -18,7 +18,7 @@ from
                     customer
                 where
                     c_acctbal > 0.00
-                    and substring(c_phone from 1 for 2) in ('13', '31', '23', '29', '30', '18', '17')
+                    and substring(c_phone from 1 for 2) in (':i1', ':i2', ':i3', ':i4', ':i5', ':i6', ':i7')
             )
             and not exists (
                 select
