@@ -18,8 +18,8 @@ from planner.physical.explain import stages_text
 from planner.physical.plan import plan_physical
 from tests.golden.tpch_catalog import tpch_sf1
 from tests.plans import bound, verifying
+from tpch.queries import query
 
-QUERIES = Path(__file__).resolve().parents[2] / "tpch" / "queries"
 PLANS = Path(__file__).with_name("tpch")
 
 
@@ -32,7 +32,7 @@ def compare(text: str, path: Path, rewrite: bool) -> None:
 
 @pytest.mark.parametrize("number", range(1, 23))
 def test_plan(number: int, rewrite: bool) -> None:
-    plan, allocator = bound((QUERIES / f"q{number:02}.sql").read_text(encoding="utf-8"), tpch_sf1())
+    plan, allocator = bound(query(number).text, tpch_sf1())
     optimized = optimize(plan, verifying(allocator))
     compare(logical_text(optimized), PLANS / f"q{number:02}.txt", rewrite)
     physical = plan_physical(optimized, allocator, PhysicalOptions(workers=2))
@@ -41,7 +41,7 @@ def test_plan(number: int, rewrite: bool) -> None:
 
 @pytest.mark.parametrize("number", range(1, 23))
 def test_plan_for_one_process_has_no_exchange(number: int) -> None:
-    plan, allocator = bound((QUERIES / f"q{number:02}.sql").read_text(encoding="utf-8"), tpch_sf1())
+    plan, allocator = bound(query(number).text, tpch_sf1())
     optimized = optimize(plan, verifying(allocator))
     graph = cut_stages(plan_physical(optimized, allocator, PhysicalOptions(single=True)))
     assert len(graph.stages) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from planner.dir import Determinism, Hash, Pattern, Range, StageGraph
@@ -17,8 +15,8 @@ from planner.rule import OptimizerContext
 from planner.sql import bind
 from planner.tree import kind_mask, walk
 from tests.golden.tpch_catalog import tpch_sf1
+from tpch.queries import query
 
-QUERIES = Path(__file__).resolve().parents[3] / "tpch" / "queries"
 OFF = PhysicalOptions(disabled=frozenset(("reuse_exchanges",)))
 
 
@@ -64,7 +62,7 @@ def test_a_cte_that_is_used_twice_is_read_once() -> None:
 )
 def test_consumers_may_differ_in_pattern_and_layout(number: int, expected: list[str]) -> None:
     """The TPC-H queries with twins."""
-    sql = (QUERIES / f"q{number:02}.sql").read_text(encoding="utf-8")
+    sql = query(number).text
     graph = graph_of(sql)
     assert patterns(graph) == [expected]
     assert patterns(graph_of(sql, OFF)) == []
