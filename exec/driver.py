@@ -173,6 +173,7 @@ class Driver:
             self._finish()
 
     def _turn(self) -> None:
+        self._watch_writes()
         for key, _ in self._selector.select(self._next_timeout()):
             if key.fileobj in self._selector.get_map():  # an earlier callback may have closed it
                 key.data()
@@ -219,23 +220,35 @@ class Driver:
             return
         self.statistics.workers_started += 1
         self._workers[id] = worker
-        self._selector.register(worker.connection.fileno(), selectors.EVENT_READ, lambda: self._receive(worker))
+        self._selector.register(worker.channel.fileno(), selectors.EVENT_READ, lambda: self._attend(worker))
         if worker.sentinel is not None:
             self._selector.register(worker.sentinel, selectors.EVENT_READ, lambda: self._worker_died(worker))
 
-    def _receive(self, worker: WorkerProcess) -> bool:
-        """Take one message. At the end of the pipe the worker is killed, if it is not dead already."""
-        try:
-            message = decode(worker.connection.recv_bytes())
-        except (EOFError, OSError):
+    def _attend(self, worker: WorkerProcess) -> None:
+        """Write what waits and take what has arrived. At the end of the pipe the worker is killed, if it is not dead already."""
+        with contextlib.suppress(OSError):
+            worker.channel.flush()
+        if not self._receive(worker):
             worker.kill()
             if worker.sentinel is None:
                 self._worker_died(worker)
             else:
-                self._unregister(worker.connection.fileno())
-            return False
-        self._handle(worker, message)
-        return True
+                self._unregister(worker.channel.fileno())
+
+    def _receive(self, worker: WorkerProcess) -> bool:
+        """Handle the messages that have arrived; False at the end of the pipe."""
+        messages, is_open = worker.channel.receive()
+        for message in messages:
+            self._handle(worker, decode(message))
+        return is_open
+
+    def _watch_writes(self) -> None:
+        """Wake up when a worker can take what waits for it."""
+        for worker in self._workers.values():
+            events = selectors.EVENT_READ | selectors.EVENT_WRITE if worker.channel.pending else selectors.EVENT_READ
+            key = self._selector.get_map().get(worker.channel.fileno())
+            if key is not None and key.events != events:
+                self._selector.modify(key.fileobj, events, key.data)
 
     def _handle(self, worker: WorkerProcess, message: object) -> None:
         match message:
@@ -281,11 +294,8 @@ class Driver:
     def _worker_died(self, worker: WorkerProcess) -> None:
         if self._workers.pop(worker.id, None) is not worker:
             return
-        with contextlib.suppress(OSError, EOFError):
-            while worker.connection.poll():
-                if not self._receive(worker):
-                    break
-        for descriptor in (worker.connection.fileno(), worker.sentinel):
+        self._receive(worker)
+        for descriptor in (worker.channel.fileno(), worker.sentinel):
             if descriptor is not None:
                 self._unregister(descriptor)
         detail = worker.reap()

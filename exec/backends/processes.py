@@ -17,9 +17,9 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 
+from exec.backends.channel import Channel
 from exec.messages import StageKey
 from exec.worker import PATH_VARIABLE
 
@@ -53,7 +53,7 @@ class WorkerProcess:
             raise
         finally:
             theirs.close()
-        self.connection = Connection(ours.detach())
+        self.channel = Channel(ours)
         # Readable when the process has ended. Without it (not Linux) the end of the pipe tells.
         self.sentinel: int | None = None
         if hasattr(os, "pidfd_open"):
@@ -65,9 +65,9 @@ class WorkerProcess:
         return self._process.pid
 
     def send(self, data: bytes) -> None:
-        """Send an encoded message. A dead worker is not an error here: its death is noticed elsewhere."""
+        """Send an encoded message, now or when the worker reads. A dead worker is no error here: its death is noticed."""
         with contextlib.suppress(OSError):
-            self.connection.send_bytes(data)
+            self.channel.send(data)
 
     def kill(self) -> None:
         if self._process.poll() is None:
@@ -88,7 +88,7 @@ class WorkerProcess:
     def forget(self) -> None:
         """Close this process's ends; in a forked child that is all there is to do."""
         with contextlib.suppress(OSError):
-            self.connection.close()
+            self.channel.close()
         if self.sentinel is not None:
             with contextlib.suppress(OSError):
                 os.close(self.sentinel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -230,3 +231,20 @@ def test_large_stages_fit_through_the_pipe(engine: Engine) -> None:
     graph = constants(20_000)
     assert len(graph.stages[0].body.rows) == len(values(20_000).rows)  # type: ignore[attr-defined]
     assert rows(engine.execute(graph)) == [(i, f"value {i}") for i in range(20_000)]
+
+
+def test_workers_that_do_not_read_do_not_stop_the_driver() -> None:
+    """Their pipes are full; a query that waits for them can be cancelled, and the engine goes on when they do."""
+    with Engine(2) as engine:
+        engine.execute(constants(10))
+        stopped = workers_of(os.getpid())
+        for worker in stopped:
+            os.kill(worker, signal.SIGSTOP)
+        cancel = threading.Event()
+        threading.Timer(0.3, cancel.set).start()
+        with pytest.raises(QueryCancelled):
+            engine.execute(constants(300_000), cancel=cancel)
+        for worker in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGCONT)
+        assert rows(engine.execute(constants(1000))) == EXPECTED
