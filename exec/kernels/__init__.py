@@ -6,6 +6,7 @@
     format_text      values to text, as DuckDB's casts write it
     like             LIKE patterns to the cheapest test that decides them
     letter_case      upper and lower case, character by character
+    range_queries    a function of the values from one row to another, for many ranges of rows
     failure          how a kernel's error gets through Polars
 
 They know no plans. All of them take and give whole batches; a loop over rows is the exception for the rare spelling.

@@ -2,7 +2,8 @@
 
 The plan of a SELECT, from the bottom: FROM, Filter (WHERE), Aggregate and Filter (HAVING), Window and
 Filter (QUALIFY), Project to the output columns and
-whatever else ORDER BY needs, Aggregate without functions (DISTINCT), Sort, Limit, and a last Project if columns were added.
+whatever else ORDER BY needs, Aggregate without functions (DISTINCT) or Window and Filter (DISTINCT ON), Sort, Limit, and a last
+Project if columns were added.
 """
 
 from __future__ import annotations
@@ -14,11 +15,24 @@ from sqlglot import exp
 from planner import dtypes as t
 from planner.errors import error
 from planner.expr.equality import same_expression
-from planner.expr.nodes import Assign, ColumnRef, Expr, Literal, SortKey, conjunction
-from planner.logical.nodes import Aggregate, Filter, Limit, LogicalPlan, Project, Sort, pass_through
+from planner.expr.nodes import (
+    Assign,
+    ColumnRef,
+    Compare,
+    CompareOp,
+    Expr,
+    Frame,
+    Literal,
+    SortKey,
+    WindowCall,
+    conjunction,
+)
+from planner.expr.substitute import reference
+from planner.logical.nodes import Aggregate, Filter, Limit, LogicalPlan, Project, Sort, Window, pass_through
 from planner.sql.bind_aggregate import Grouping, aggregate_in
-from planner.sql.bind_from import bind_from, star_columns
+from planner.sql.bind_from import bind_from
 from planner.sql.bind_set_operations import bind_set_operation
+from planner.sql.bind_star import bind_star
 from planner.sql.bind_values import bind_values
 from planner.sql.bind_window import Windowing, window_in
 from planner.sql.coercion import to_boolean
@@ -27,7 +41,7 @@ from planner.sql.dispatch import bind_expression, describe, refuse_arguments
 from planner.sql.output_names import output_name
 from planner.sql.parse import end_of
 from planner.sql.reserved_words import refuse_reserved_alias
-from planner.sql.scope import BoundRelation, Cte, Relation, Scope, find_column, unknown_alias
+from planner.sql.scope import BoundRelation, Cte, Relation, Scope, find_column
 
 _SELECT_ARGUMENTS = frozenset(
     {
@@ -155,13 +169,15 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
     if qualify is not None:
         qualify_expr = to_boolean(context, bind_expression(context, scope, qualify.this), "QUALIFY", qualify.this)
     order = _bind_order(context, scope, node.args.get("order"), items)
+    distinct = node.args.get("distinct")
+    on = _bind_keys(context, scope, distinct.args["on"], items) if distinct is not None and distinct.args.get("on") else []
     context.selects.pop()
 
     if group is not None or having is not None or scope.has_aggregates:
         grouping = Grouping(context, scope, plan, group or [])
         for item in items:
             item.expr = grouping.over_groups(item.expr)
-        for order_key in order:
+        for order_key in order + on:
             order_key.expr = grouping.over_groups(order_key.expr) if order_key.item is None else order_key.expr
         if having_expr is not None:
             having_expr = grouping.over_groups(having_expr)
@@ -176,23 +192,31 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
         windowing = Windowing(context, plan)
         for item in items:
             item.expr = windowing.replace(item.expr)
-        for order_key in order:
+        for order_key in order + on:
             order_key.expr = windowing.replace(order_key.expr)
         if qualify_expr is not None:
             qualify_expr = windowing.replace(qualify_expr)
         plan = windowing.plan()
         if qualify_expr is not None:
             plan = Filter(plan, conjunction((qualify_expr,)))
-    distinct = node.args.get("distinct")
-    if distinct is not None and distinct.args.get("on"):
-        raise context.unsupported("DISTINCT ON", distinct.args["on"])
     assigns = _output_assigns(context, items, plan)
-    keys = _sort_keys(context, order, assigns, plan, distinct=distinct is not None)
+    keys = _sort_keys(context, order, assigns, plan, distinct=distinct is not None and not on)
+    on_keys = [key.expr for key in _sort_keys(context, on, assigns, plan, distinct=False)]
     plan = Project(plan, tuple(assigns))
-    if distinct is not None:
+    if on:
+        plan = _first_of_each(context, plan, on_keys, keys)
+    elif distinct is not None:
         plan = Aggregate(plan, pass_through(plan.columns), ())
     plan = _sorted(context, plan, keys, node, len(items))
     return BoundRelation(plan, tuple(item.name for item in items))
+
+
+def _first_of_each(context: BindContext, plan: LogicalPlan, keys: list[Expr], order: list[SortKey]) -> LogicalPlan:
+    """DISTINCT ON: of the rows with equal keys the first one in an order."""
+    number = context.allocator.new("number", t.BIGINT)
+    numbered = Window(plan, (Assign(number, WindowCall(t.BIGINT, "row_number", (), tuple(keys), tuple(order), Frame.WHOLE)),))
+    first = Filter(numbered, Compare(t.BOOLEAN, CompareOp.EQ, reference(number), Literal(t.BIGINT, 1)))
+    return Project(first, pass_through(plan.columns))
 
 
 def _condition(context: BindContext, scope: Scope, node: exp.Expr, clause: str) -> Expr:
@@ -207,12 +231,8 @@ def _bind_items(context: BindContext, scope: Scope, nodes: list[exp.Expr]) -> li
     items: list[_Item] = []
     scope.aliases = {}
     for node in nodes:
-        if isinstance(node, exp.Star):
-            refuse_arguments(context, node, ())
-            items.extend(_star(context, scope, node))
-        elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-            refuse_arguments(context, node.this, ())
-            items.extend(_table_star(context, scope, node))
+        if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            items += [_Item(item.name, item.expr, item.node) for item in bind_star(context, scope, node)]
         elif isinstance(node, exp.Alias):
             refuse_reserved_alias(context, node.args["alias"], even_after_as=False)
             items.append(_Item(node.alias, bind_expression(context, scope, node.this), node.this))
@@ -221,28 +241,6 @@ def _bind_items(context: BindContext, scope: Scope, nodes: list[exp.Expr]) -> li
             expr = bind_expression(context, scope, node)
             items.append(_Item(output_name(context, node, expr), expr, node))
     return items
-
-
-def _star(context: BindContext, scope: Scope, node: exp.Expr) -> list[_Item]:
-    if not scope.relations:
-        raise context.error("SYNTAX", node, detail="* needs a FROM clause")
-    return _starred(context, star_columns(scope.relations, scope.merged), node)
-
-
-def _table_star(context: BindContext, scope: Scope, node: exp.Expr) -> list[_Item]:
-    refuse_arguments(context, node, ("this", "table"))
-    alias = node.args["table"].name
-    relation = next((known for known in scope.relations if known.alias.lower() == alias.lower()), None)
-    if relation is None:
-        raise unknown_alias(context, scope, node, alias)
-    return _starred(context, star_columns([relation], {}), node)
-
-
-def _starred(context: BindContext, columns: list[tuple[str, Expr]], node: exp.Expr) -> list[_Item]:
-    for _, expr in columns:
-        if isinstance(expr, ColumnRef):
-            context.origins[id(expr)] = (expr, node)
-    return [_Item(name, expr, None) for name, expr in columns]
 
 
 # ----------------------------------------------------------------------------------------------------------------- GROUP BY
@@ -325,10 +323,26 @@ def _bind_order(context: BindContext, scope: Scope, order: exp.Expr | None, item
         if isinstance(node, exp.Var) and node.name.upper() == "ALL":
             keys += [_OrderKey(at, item.expr, descending, nulls_first, node) for at, item in enumerate(items)]
             continue
-        at = _item_named(context, items, node)
-        expr = items[at].expr if at is not None else bind_expression(context, scope, node)
-        keys.append(_OrderKey(at, expr, descending, nulls_first, node))
+        keys.append(_bind_key(context, scope, node, items, descending, nulls_first))
     return keys
+
+
+def _bind_keys(context: BindContext, scope: Scope, on: exp.Expr, items: list[_Item]) -> list[_OrderKey]:
+    """The keys of DISTINCT ON, which name output columns as those of ORDER BY do."""
+    return [_bind_key(context, scope, node, items) for node in on.expressions]
+
+
+def _bind_key(
+    context: BindContext,
+    scope: Scope,
+    node: exp.Expr,
+    items: list[_Item],
+    descending: bool = False,
+    nulls_first: bool = False,
+) -> _OrderKey:
+    at = _item_named(context, items, node)
+    expr = items[at].expr if at is not None else bind_expression(context, scope, node)
+    return _OrderKey(at, expr, descending, nulls_first, node)
 
 
 def _item_named(context: BindContext, items: list[_Item], node: exp.Expr) -> int | None:

@@ -164,7 +164,7 @@ def _bound(
     assert isinstance(written, exp.Expr)
     distance = bind_expression(context, scope, written)
     if not isinstance(distance, Literal) or not t.is_integer(distance.dtype) or distance.value is None or distance.value < 0:
-        raise context.unsupported("a distance in a window frame that is not a constant integer of at least 0", written)
+        raise context.unsupported("a distance in rows that is not a constant, positive integer or 0", written)
     return sign, sign * int(distance.value)
 
 
