@@ -244,6 +244,7 @@ def test_workers_that_do_not_read_do_not_stop_the_driver() -> None:
         threading.Timer(0.3, cancel.set).start()
         with pytest.raises(QueryCancelled):
             engine.execute(constants(300_000), cancel=cancel)
+        assert eventually(lambda: engine.statistics.workers_lost == 1)
         for worker in stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGCONT)
