@@ -1,0 +1,283 @@
+"""Every figure of a report, computed once from a Result; whatever shows a report only formats what is here.
+
+    Figures             the benchmark
+      ModeFigures       one per mode that was measured: cold, hot, memory
+        EngineFigures   one per engine, in the order of the result
+          QueryFigures  one per query
+          StreamFigures the throughput run, if there was one
+
+A figure that does not exist is None: the median of a query that failed, the ratio of an engine without peers. Times are in
+seconds, memory in bytes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, geometric_mean
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFigures:
+    """One query of one engine: the median of its runs, their extremes, and what was wrong with the first that was not correct.
+
+    `verdict` is None without a run. `ratio` is the median over that of the fastest peer; `cumulative` the sum of the medians
+    up to this query, in the order of the result, as long as all of them were correct.
+    """
+
+    query: int
+    verdict: Verdict | None
+    detail: str
+    seconds: tuple[float, ...]
+    median: float | None
+    minimum: float | None
+    maximum: float | None
+    cumulative: float | None
+    cpu_seconds: float | None
+    planning_seconds: float | None
+    memory: int | None
+    rows: int | None
+    ratio: float | None = None
+    fastest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFigures:
+    """A throughput run: `seconds` per stream, `elapsed` those of the slowest one.
+
+    `queries_per_hour` is None unless all of the runs were correct.
+    """
+
+    streams: int
+    runs: int
+    correct: int
+    seconds: tuple[float, ...]
+    elapsed: float | None
+    queries_per_hour: float | None
+    memory: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFigures:
+    """One engine in one mode. Sums and means are over the `correct` queries; `common_total` over those all engines answered.
+
+    `ratio` is the geometric mean of the ratios of its queries, `fastest` the number of queries in which no engine was faster.
+    """
+
+    name: str
+    version: str
+    settings: dict[str, str]
+    reason: str
+    startup_seconds: float | None
+    load_seconds: float | None
+    queries: tuple[QueryFigures, ...]
+    correct: int
+    total: float | None
+    geometric_mean: float | None
+    cpu_seconds: float | None
+    planning_seconds: float | None
+    memory: int | None
+    streams: StreamFigures | None
+    common_total: float | None = None
+    ratio: float | None = None
+    total_ratio: float | None = None
+    fastest: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every query was answered, so that its total can be compared."""
+        return bool(self.queries) and self.correct == len(self.queries)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeFigures:
+    """One mode. `common` are the queries that every engine answered of those that answered any."""
+
+    mode: Mode
+    engines: tuple[EngineFigures, ...]
+    common: tuple[int, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every engine that took part answered every query."""
+        return all(engine.complete for engine in self.engines if engine.correct)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The benchmark: what a Result says about it, and its figures in place of its runs."""
+
+    started: str
+    command: str
+    scale_factor: str
+    queries: tuple[int, ...]
+    threads: int
+    memory_limit: int
+    seed: int | None
+    machine: Machine
+    modes: tuple[ModeFigures, ...]
+
+    @property
+    def engine_names(self) -> tuple[str, ...]:
+        """Every engine once, in the order of the result."""
+        return tuple(dict.fromkeys(engine.name for mode in self.modes for engine in mode.engines))
+
+
+def figures_of(result: Result) -> Figures:
+    """All figures of a result."""
+    measured = {record.mode for record in result.engines} | {run.mode for run in result.runs}
+    return Figures(
+        result.started,
+        result.command,
+        result.scale_factor,
+        result.queries,
+        result.threads,
+        result.memory_limit,
+        result.seed,
+        result.machine,
+        tuple(_mode_figures(result, mode) for mode in Mode if mode in measured),
+    )
+
+
+def product(engine: str) -> str:
+    """The engine without its variant: `qengine` of `qengine (no plan cache)`. Variants of a product are not its peers."""
+    return engine.partition(" ")[0]
+
+
+def _mode_figures(result: Result, mode: Mode) -> ModeFigures:
+    records = [record for record in result.engines if record.mode is mode]
+    known = {record.name for record in records}
+    unknown = dict.fromkeys(run.engine for run in result.runs if run.mode is mode and run.engine not in known)
+    records += [EngineRecord(name, mode) for name in unknown]
+    engines = [_engine_figures(_only(result, record), record) for record in records]
+    answers = [{query.query for query in engine.queries if query.median is not None} for engine in engines]
+    common = tuple(query for query in result.queries if all(query in found for found in answers if found) and any(answers))
+    return ModeFigures(mode, tuple(_beside_peers(engine, engines, common) for engine in engines), common)
+
+
+def _only(result: Result, record: EngineRecord) -> Result:
+    """The runs of one engine and mode alone, since looking up a query goes through all runs."""
+    return replace(
+        result, runs=tuple(run for run in result.runs if run.engine == record.name and run.mode is record.mode), engines=()
+    )
+
+
+def _engine_figures(result: Result, record: EngineRecord) -> EngineFigures:
+    queries: list[QueryFigures] = []
+    cumulative: float | None = 0.0
+    for number in result.queries:
+        median = result.median(record.name, record.mode, number)
+        cumulative = None if cumulative is None or median is None else cumulative + median
+        queries.append(_query_figures(result, record, number, cumulative))
+    medians = [query.median for query in queries if query.median is not None]
+    return EngineFigures(
+        name=record.name,
+        version=record.version,
+        settings=dict(record.settings),
+        reason=record.reason,
+        startup_seconds=record.startup_seconds,
+        load_seconds=record.load_seconds,
+        queries=tuple(queries),
+        correct=len(medians),
+        total=_sum(medians),
+        geometric_mean=_geometric_mean(medians),
+        cpu_seconds=_sum(query.cpu_seconds for query in queries if query.median is not None),
+        planning_seconds=_sum(query.planning_seconds for query in queries if query.median is not None),
+        memory=_peak(query.memory for query in queries),
+        streams=_stream_figures([run for run in result.runs if run.stream > 0]),
+    )
+
+
+def _query_figures(result: Result, record: EngineRecord, number: int, cumulative: float | None) -> QueryFigures:
+    runs = result.runs_of(record.name, record.mode, number)
+    seconds = result.seconds_of(record.name, record.mode, number)
+    bad = next((run for run in runs if run.verdict is not Verdict.CORRECT), None)
+    return QueryFigures(
+        query=number,
+        verdict=bad.verdict if bad else Verdict.CORRECT if runs else None,
+        detail=bad.detail if bad else "",
+        seconds=seconds,
+        median=result.median(record.name, record.mode, number),
+        minimum=min(seconds, default=None),
+        maximum=max(seconds, default=None),
+        cumulative=cumulative,
+        cpu_seconds=_median(run.cpu_seconds for run in runs),
+        planning_seconds=_median(run.planning_seconds for run in runs),
+        memory=_peak(run.memory for run in runs),
+        rows=next((run.rows for run in runs if run.rows is not None), None),
+    )
+
+
+def _stream_figures(runs: Sequence[Run]) -> StreamFigures | None:
+    if not runs:
+        return None
+    streams = sorted({run.stream for run in runs})
+    correct = sum(run.verdict is Verdict.CORRECT and run.seconds is not None for run in runs)
+    seconds = tuple(sum(run.seconds or 0.0 for run in runs if run.stream == stream) for stream in streams)
+    elapsed = max(seconds) or None
+    complete = correct == len(runs) and elapsed is not None
+    return StreamFigures(
+        streams=len(streams),
+        runs=len(runs),
+        correct=correct,
+        seconds=seconds,
+        elapsed=elapsed,
+        queries_per_hour=3600 * len(runs) / elapsed if complete and elapsed else None,
+        memory=_peak(run.memory for run in runs),
+    )
+
+
+def _beside_peers(engine: EngineFigures, engines: Sequence[EngineFigures], common: tuple[int, ...]) -> EngineFigures:
+    """The same engine with the figures that need the others."""
+    peers = [peer for peer in engines if product(peer.name) != product(engine.name)]
+    queries = []
+    for place, query in enumerate(engine.queries):
+        best = _least(peer.queries[place].median for peer in peers)
+        least = _least(other.queries[place].median for other in engines)
+        fastest = len(engines) > 1 and query.median is not None and query.median == least
+        queries.append(replace(query, ratio=_ratio(query.median, best), fastest=fastest))
+    return replace(
+        engine,
+        queries=tuple(queries),
+        common_total=_sum(query.median for query in queries if query.query in common) if engine.correct else None,
+        ratio=_geometric_mean(query.ratio for query in queries if query.ratio is not None),
+        total_ratio=_ratio(engine.total, _least(peer.total for peer in peers if peer.complete)) if engine.complete else None,
+        fastest=sum(query.fastest for query in queries),
+    )
+
+
+def _ratio(mine: float | None, theirs: float | None) -> float | None:
+    return mine / theirs if mine is not None and theirs else None
+
+
+def _known(values: Iterable[_T | None]) -> list[_T]:
+    return [value for value in values if value is not None]
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return sum(known) if known else None
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return statistics.median(known) if known else None
+
+
+def _peak(values: Iterable[int | None]) -> int | None:
+    return max(_known(values), default=None)
+
+
+def _least(values: Iterable[float | None]) -> float | None:
+    return min(_known(values), default=None)
+
+
+def _geometric_mean(values: Iterable[float]) -> float | None:
+    """None of nothing, and where a clock saw no time at all."""
+    known = list(values)
+    return geometric_mean(known) if all(value > 0 for value in known) else None
