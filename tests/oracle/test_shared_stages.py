@@ -96,9 +96,13 @@ def databases(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def scattered(monkeypatch):
-    many = PhysicalOptions(workers=2, task_bytes=1, least_task_bytes=1, buckets=4)
     original = planning.plan_physical
-    monkeypatch.setattr("qengine.query.plan_physical", lambda root, allocator, options: original(root, allocator, many))
+
+    def plan_many(root, allocator, options):
+        many = PhysicalOptions(workers=2, task_bytes=1, least_task_bytes=1, buckets=4, disabled=options.disabled)
+        return original(root, allocator, many)
+
+    monkeypatch.setattr("qengine.query.plan_physical", plan_many)
     monkeypatch.setattr("planner.physical.cost.STAGE", 0.0)
 
 
@@ -122,3 +126,12 @@ def difference(databases, text: str) -> str | None:
 def test_the_same_rows_as_duckdb(databases, text):
     found = difference(databases, text)
     assert found is None, found
+
+
+@pytest.mark.parametrize(("disabled", "shared"), [((), True), (("reuse_exchanges",), False)])
+def test_a_session_may_leave_it_out(disabled, shared):
+    with qengine.Session(2, inline="off", disabled_rules=disabled) as session:
+        session.register("t", _tables()["t"])
+        frame = session.sql("SELECT x.id, y.id FROM t x JOIN t y ON x.k = y.v")
+        assert has_several_consumers(frame._current_query().stages()) is shared
+        assert frame.collect().num_rows > 60
