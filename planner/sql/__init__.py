@@ -7,7 +7,7 @@ Map, in the order of the data:
     context, scope  what binding carries along; which names mean which columns
     dispatch        which function binds which syntax node; refusal of everything that has none
     bind_query      SELECT and its clauses, WITH, parentheses          bind_values     VALUES
-    bind_star       * with EXCLUDE, REPLACE and RENAME
+    bind_star       * with EXCLUDE, REPLACE and RENAME                 grouping_sets   ROLLUP, CUBE, GROUPING SETS
     bind_from       FROM and joins                                     bind_aggregate  aggregates and grouping
     bind_set_operations  UNION, INTERSECT, EXCEPT                      bind_window     window functions
     bind_operators  columns, constants, operators                      bind_functions  CASE, casts, intervals, irregular functions

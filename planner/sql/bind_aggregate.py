@@ -18,6 +18,7 @@ from planner.sql.arithmetic import quotient_type
 from planner.sql.coercion import cast_to, to_boolean
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, handles, refuse_arguments
+from planner.sql.grouping_sets import aggregate_sets
 from planner.sql.positions import function_name
 from planner.sql.scope import Scope
 from planner.tree import Node, kind_mask, walk
@@ -169,7 +170,8 @@ def aggregate_in(context: BindContext, scope: Scope, expr: Expr) -> exp.Expr | N
 class Grouping:
     """Turns expressions over rows into expressions over groups, collecting the aggregates they need.
 
-    `keys` are the grouping expressions over `input` and names for their columns; equal ones become one.
+    `keys` are the grouping expressions over `input` and names for their columns; equal ones become one. If the query has
+    grouping sets, keys are NULL in some groups, so that each of them gets a column of its own there.
     """
 
     def __init__(self, context: BindContext, scope: Scope, input: LogicalPlan, keys: list[tuple[Expr, str]]) -> None:
@@ -181,11 +183,12 @@ class Grouping:
         self._keys: list[Assign] = []
         self._other_keys: list[Assign] = []
         self._aggregates: list[Assign] = []
+        self._sets = scope.grouping_sets
         for key, name in keys:
             self._add_key(key, name)
 
     def _add_key(self, key: Expr, name: str) -> None:
-        if isinstance(key, ColumnRef) and key.column.id in self._rows:
+        if self._sets is None and isinstance(key, ColumnRef) and key.column.id in self._rows:
             if key.column.id not in self._key_columns:
                 self._key_columns.add(key.column.id)
                 self._keys.append(Assign(key.column, key))
@@ -195,8 +198,11 @@ class Grouping:
             self._keys.append(assign)
             self._other_keys.append(assign)
 
-    def plan(self) -> Aggregate:
-        """The Aggregate operator, once every expression of the query went through `over_groups`."""
+    def plan(self) -> LogicalPlan:
+        """The Aggregate operator, or what computes grouping sets, once every expression went through `over_groups`."""
+        if self._sets is not None:
+            columns = tuple(key.column for key in self._keys)
+            return aggregate_sets(self._context, self._input, self._sets, columns, self._aggregates)
         return Aggregate(self._input, tuple(self._keys), tuple(self._aggregates))
 
     def over_groups(self, expr: Expr) -> Expr:

@@ -38,6 +38,7 @@ from planner.sql.bind_window import Windowing, window_in
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
+from planner.sql.grouping_sets import GroupingSets, bind_sets, has_sets
 from planner.sql.output_names import output_name
 from planner.sql.parse import end_of
 from planner.sql.reserved_words import refuse_reserved_alias
@@ -154,6 +155,7 @@ def _bind_select(context: BindContext, node: exp.Expr, parent: Scope) -> BoundRe
         plan = Filter(plan, _condition(context, scope, where.this, "WHERE"))
     context.selects.append(scope)
     scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
+    scope.grouping_sets = GroupingSets() if has_sets(node.args.get("group")) else None
     items = _bind_items(context, scope, node.expressions)
     scope.aliases = aliases
     group = _bind_group(context, scope, node.args.get("group"), items)
@@ -252,29 +254,32 @@ def _bind_group(
     """The grouping keys with names for their columns; None without GROUP BY."""
     if group is None:
         return None
-    refuse_arguments(context, group, ("expressions", "all"))
+    refuse_arguments(context, group, ("expressions", "all", "rollup", "cube"))
     if group.args.get("all"):
         if group.expressions:
             raise context.unsupported("GROUP BY ALL with further keys", group)
         plain = [item for item in items if aggregate_in(context, scope, item.expr) is None]
-        for key in plain:
-            _refuse_window(context, key.expr, key.node or group)
-        return [(key.expr, key.name) for key in plain]
-    keys = []
-    for node in group.expressions:
-        item = _grouped_item(context, scope, items, node)
-        if item is not None:
-            aggregate = aggregate_in(context, scope, item.expr)
-            if aggregate is not None:
-                raise context.error("MISPLACED_AGGREGATE", aggregate, where="GROUP BY")
-            _refuse_window(context, item.expr, item.node or node)
-            keys.append((item.expr, item.name))
-            continue
+        for item in plain:
+            _refuse_window(context, item.expr, item.node or group)
+        return [(item.expr, item.name) for item in plain]
+    if scope.grouping_sets is None:
+        return [_grouping_key(context, scope, items, node) for node in group.expressions]
+    bind_sets(context, group, scope.grouping_sets, lambda node: _grouping_key(context, scope, items, node))
+    return scope.grouping_sets.keys
+
+
+def _grouping_key(context: BindContext, scope: Scope, items: list[_Item], node: exp.Expr) -> tuple[Expr, str]:
+    item = _grouped_item(context, scope, items, node)
+    if item is None:
         scope.clause = "GROUP BY"
         expr = bind_expression(context, scope, node)
         scope.clause = None
-        keys.append((expr, output_name(context, node, expr)))
-    return keys
+        return expr, output_name(context, node, expr)
+    aggregate = aggregate_in(context, scope, item.expr)
+    if aggregate is not None:
+        raise context.error("MISPLACED_AGGREGATE", aggregate, where="GROUP BY")
+    _refuse_window(context, item.expr, item.node or node)
+    return item.expr, item.name
 
 
 def _refuse_window(context: BindContext, key: Expr, node: exp.Expr) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -17,6 +18,9 @@ from planner.expr.nodes import ColumnRef, Expr
 from planner.logical.nodes import LogicalPlan
 from planner.schema import Column
 from planner.sql.context import BindContext
+
+if TYPE_CHECKING:
+    from planner.sql.grouping_sets import GroupingSets
 
 
 class Relation:
@@ -64,11 +68,12 @@ class Scope:
     with their syntax. `has_aggregates` is set when an aggregate of this scope's query was bound, `has_windows` when a window
     function was; `no_windows` names the clause being bound if only the latter are not allowed in it. `windows` are those of the
     WINDOW clause. `having_keys` are the ids of the columns that are grouping keys while HAVING is bound, else None.
+    `grouping_sets` are those of its GROUP BY, if that has ROLLUP, CUBE or GROUPING SETS.
     """
 
     __slots__ = (
-        "aliases", "clause", "ctes", "depth", "has_aggregates", "has_windows", "having_keys", "merged", "no_windows", "parent",
-        "relations", "windows",
+        "aliases", "clause", "ctes", "depth", "grouping_sets", "has_aggregates", "has_windows", "having_keys", "merged",
+        "no_windows", "parent", "relations", "windows",
     )  # fmt: skip
 
     def __init__(self, parent: Scope | None, ctes: dict[str, Cte]) -> None:
@@ -84,6 +89,7 @@ class Scope:
         self.no_windows: str | None = None
         self.windows: dict[str, exp.Expr] = {}
         self.having_keys: frozenset[int] | None = None
+        self.grouping_sets: GroupingSets | None = None
 
     def prefers_alias(self, name: str, column: Expr) -> bool:
         """Whether a name that `column` has in the FROM clause means an output column nevertheless, as DuckDB has it in HAVING."""
