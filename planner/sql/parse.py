@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from sqlglot.dialects import DIALECT_MODULE_NAMES
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parser import Parser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import Position, QEngineError, error, nearest
 from planner.sql.limits import refuse_deep, refuse_trials
@@ -30,13 +31,14 @@ def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
     """
     known = dialect_of(dialect)
     parser = known.parser()
+    tokens: Sequence[Token] = ()
     try:
         tokens = known.tokenize(text)
         refuse_deep(text, tokens)
         refuse_trials(text, tokens)
         statements = [statement for statement in parser.parse(tokens, text) if not _is_empty(statement)]
     except ParseError as raised:
-        raise _syntax_error(text, raised) from None
+        raise _syntax_error(text, raised, tokens) from None
     except TokenError:
         raise _token_error(text) from None
     except RecursionError:
@@ -67,13 +69,13 @@ def _is_empty(statement: exp.Expr | None) -> bool:
     return statement is None or isinstance(statement, exp.Semicolon)
 
 
-def _syntax_error(text: str, raised: ParseError) -> QEngineError:
+def _syntax_error(text: str, raised: ParseError, tokens: Sequence[Token]) -> QEngineError:
     details: dict[str, Any] = raised.errors[0] if raised.errors else {}
     description = str(details.get("description") or "it cannot be parsed")
     highlight = str(details.get("highlight") or "")
     if "SENTINEL" in description:
         return error("SYNTAX", detail="unexpected end of the statement", position=end_of(text))
-    position = _token_position(text, details, highlight)
+    position = _token_position(text, details, tokens)
     at_end = position is not None and not text[position.end :].strip(" \t\r\n;")
     missing = _MISSING.match(description)
     if missing and at_end:
@@ -93,7 +95,8 @@ def _syntax_error(text: str, raised: ParseError) -> QEngineError:
     elif description.startswith("Expecting "):
         detail = f"{description[len('Expecting ') :].strip()!r} is expected near {highlight!r}"
     else:
-        detail = re.sub(r" but got <Token.*", f" near {highlight!r}", description)
+        expected, got, _ = description.partition(" but got <Token")
+        detail = f"{expected} near {highlight!r}" if got else description
         detail = detail[:1].lower() + detail[1:]
     return error("SYNTAX", detail=detail, position=position)
 
@@ -124,19 +127,10 @@ def end_of(text: str) -> Position:
     return Position(text, last, last + 1)
 
 
-def _token_position(text: str, details: dict[str, Any], highlight: str) -> Position | None:
-    """sqlglot gives the line and the column of the token's last character, both from 1."""
-    line, column = details.get("line"), details.get("col")
-    if line is None or column is None or not text:
-        return None
-    line_start = 0
-    for _ in range(line - 1):
-        line_start = text.find("\n", line_start) + 1
-    start = line_start + column - len(highlight)
-    if text[start : start + len(highlight)] != highlight:
-        start = min(max(line_start + column - 1, 0), len(text) - 1)
-        return Position(text, start, start + 1)
-    return Position(text, start, start + max(1, len(highlight)))
+def _token_position(text: str, details: dict[str, Any], tokens: Sequence[Token]) -> Position | None:
+    """sqlglot gives the line and the column of the token's last character as it counts them."""
+    place = details.get("line"), details.get("col")
+    return next((Position(text, token.start, token.end + 1) for token in tokens if (token.line, token.col) == place), None)
 
 
 def _token_error(text: str) -> QEngineError:

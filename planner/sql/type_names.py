@@ -75,11 +75,15 @@ def bind_type(context: BindContext, node: exp.DataType, around: exp.Expr) -> t.D
 
 
 def _decimal_type(context: BindContext, node: exp.DataType, around: exp.Expr) -> t.DType:
-    numbers = [int(parameter.name) for parameter in node.expressions]
+    written = [parameter.name for parameter in node.expressions]
+    name = f"DECIMAL({','.join(written)})"
+    if len(written) > 2 or not all(number.isascii() and number.isdigit() for number in written):
+        raise context.error("UNKNOWN_TYPE", around, name=name)
+    numbers = [int(number[:5]) for number in written]
     precision = numbers[0] if numbers else 18
     scale = numbers[1] if len(numbers) > 1 else 0 if numbers else 3
     if precision > 38 or scale > 38:
-        raise context.error("DECIMAL_TOO_WIDE", around, what=f"DECIMAL({precision},{scale})")
+        raise context.error("DECIMAL_TOO_WIDE", around, what=name)
     if precision < 1 or scale > precision:
-        raise context.error("UNKNOWN_TYPE", around, name=f"DECIMAL({precision},{scale})")
+        raise context.error("UNKNOWN_TYPE", around, name=name)
     return t.decimal(precision, scale)

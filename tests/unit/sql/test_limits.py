@@ -96,6 +96,8 @@ def test_long_text_is_no_deep_text(text):
     "SELECT '" * 30_001, "SELECT /* " * 10_000, "SELECT " + "\u202e" * 10_000, "SELECT \ud800", "SELECT '\ud800' + 1",
     "SELECT " + "x -> " * 10_000, "SELECT" + " 1;SELECT" * 5000, "SELECT 1" + " AS a" * 10_000, "SELECT" + "." * 10_000,
     "SELECT " + "@" * 10_000, "SELECT 1 FROM .. x", "SELECT x ->", "SELECT (x, y) -> ;", "SELECT @ FROM t",
+        "SELECT CASE \x11 paid THEN 1", "SELECT CAST(1 AS DECIMAL(²))", "SELECT CAST(1 AS DECIMAL(" + "9" * 5000 + "))",
+        "SELECT CAST(1 AS DECIMAL(5, 2, 1))", "SELECT (SELECT 1\r",
 ])  # fmt: skip
 def test_nonsense(text):
     assert outcome(text) != "OK"
