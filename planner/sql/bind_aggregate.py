@@ -37,6 +37,7 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Stddev: "stddev_samp",
     exp.StddevSamp: "stddev_samp",
     exp.Variance: "var_samp",
+    exp.CountIf: "count_if",
 }
 
 
@@ -112,6 +113,10 @@ def _call_of(context: BindContext, node: exp.Expr, bound: Expr | None, distinct:
         return AggregateCall(t.BIGINT, "count_star", (), False, condition)
     if isinstance(node, exp.Count):
         return AggregateCall(t.BIGINT, "count", (bound,), distinct, condition)
+    if isinstance(node, exp.CountIf):
+        # As DuckDB has it: NULL where no condition is known.
+        counted = cast_to(context, to_boolean(context, bound, "count_if", node), t.INTEGER, node)
+        return _typed_call(context, "sum", counted, distinct, condition, node)
     return _typed_call(context, _FUNCTIONS[type(node)], bound, distinct, condition, node)
 
 

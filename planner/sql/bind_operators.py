@@ -101,6 +101,14 @@ def bind_raw_string(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     return Literal(t.VARCHAR, node.this)
 
 
+@handles(exp.ByteString, args="this is_bytes")
+def bind_escape_string(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
+    """E'text', whose escapes sqlglot has replaced. In other dialects this is a literal of bytes."""
+    if context.dialect not in ("duckdb", "postgres"):
+        raise context.unsupported("a literal of bytes", node)
+    return Literal(t.VARCHAR, node.this)
+
+
 @handles(exp.Boolean, args="this")
 def bind_boolean(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     return TRUE if node.this else FALSE

@@ -1,8 +1,8 @@
 """UNION, INTERSECT and EXCEPT.
 
-UNION ALL is a Union of its inputs, and UNION the groups of one. INTERSECT and EXCEPT keep the left rows that have, or lack, an
-equal row on the right: a semi or anti join by null-safe equality of all columns. With ALL both sides are first numbered among
-their equal rows, so that each row is matched with one other only.
+UNION ALL is a Union of its inputs, and UNION the groups of one; BY NAME puts the columns of both sides into one order before.
+INTERSECT and EXCEPT keep the left rows that have, or lack, an equal row on the right: a semi or anti join by null-safe equality
+of all columns. With ALL both sides are first numbered among their equal rows, so that each row is matched with one other only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from planner import dtypes as t
-from planner.expr.nodes import Assign, Cast, Compare, CompareOp, Expr, Frame, WindowCall, conjunction
+from planner.expr.nodes import Assign, Cast, Compare, CompareOp, Expr, Frame, Literal, WindowCall, conjunction
 from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, Join, LogicalPlan, Project, Union, Window, pass_through
@@ -33,13 +33,22 @@ def bind_set_operation(context: BindContext, scope: Scope, node: exp.Expr) -> Bo
     while isinstance(chain[-1].this, exp.SetOperation) and not any(chain[-1].this.args.get(key) for key in _OUTER_CLAUSES):
         chain.append(chain[-1].this)
     first = bind_query(context, chain[-1].this, scope)
+    names = first.names
     arms, distinct = [first.plan], False  # a union that is not built yet, of distinct rows or of all
     for operation in reversed(chain):
-        refuse_arguments(context, operation, ("this", "expression", "distinct", *_OUTER_CLAUSES))
-        right = bind_query(context, operation.args["expression"], scope).plan
-        if len(right.columns) != len(first.names):
+        known = ("by_name",) if isinstance(operation, exp.Union) else ()
+        refuse_arguments(context, operation, ("this", "expression", "distinct", *known, *_OUTER_CLAUSES))
+        bound = bind_query(context, operation.args["expression"], scope)
+        right = bound.plan
+        if operation.args.get("by_name"):
+            left = BoundRelation(_union(context, arms, distinct, operation), names)
+            names = _names_of_both(context, left.names, bound.names, operation)
+            arms = [_by_name(context, side, names) for side in (left, bound)]
+            distinct = bool(operation.args.get("distinct"))
+            continue
+        if len(right.columns) != len(names):
             what = f"the right side of {describe(context, operation)}"
-            given, expected = len(right.columns), len(first.names)
+            given, expected = len(right.columns), len(names)
             raise context.error("COLUMN_COUNT", operation.args["expression"], what=what, given=given, expected=expected)
         if isinstance(operation, exp.Union) and operation.args.get("distinct"):
             distinct = True  # of what is distinct already, too: the rows of a chain are made distinct once
@@ -49,7 +58,32 @@ def bind_set_operation(context: BindContext, scope: Scope, node: exp.Expr) -> Bo
             arms.append(right)
         else:
             arms = [_matched(context, _union(context, arms, False, operation), right, operation)]
-    return BoundRelation(_union(context, arms, distinct, node), first.names)
+    return BoundRelation(_union(context, arms, distinct, node), names)
+
+
+def _names_of_both(context: BindContext, left: tuple[str, ...], right: tuple[str, ...], operation: exp.Expr) -> tuple[str, ...]:
+    """The columns of UNION BY NAME: those of the left side, then what only the right one has. Raises AMBIGUOUS_COLUMN."""
+    for names in (left, right):
+        folded = [name.lower() for name in names]
+        repeated = next((name for name in names if folded.count(name.lower()) > 1), None)
+        if repeated is not None:
+            candidates = "several columns of one side of BY NAME"
+            raise context.error("AMBIGUOUS_COLUMN", operation, name=repeated, candidates=candidates)
+    known = {name.lower() for name in left}
+    return (*left, *(name for name in right if name.lower() not in known))
+
+
+def _by_name(context: BindContext, side: BoundRelation, names: tuple[str, ...]) -> LogicalPlan:
+    """One side of UNION BY NAME: its columns in the common order, NULL for those that it lacks."""
+    columns = dict(zip([name.lower() for name in side.names], side.plan.columns, strict=True))
+    assigns = []
+    for name in names:
+        column = columns.get(name.lower())
+        if column is not None:
+            assigns.append(Assign(column, reference(column)))
+        else:
+            assigns.append(Assign(context.allocator.new(name, t.NULL), Literal(t.NULL, None)))
+    return Project(side.plan, tuple(assigns))
 
 
 def _distinct(plan: LogicalPlan) -> LogicalPlan:

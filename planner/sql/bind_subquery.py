@@ -14,6 +14,7 @@ from planner.expr.nodes import (
     TRUE,
     AggregateCall,
     Assign,
+    Call,
     Case,
     ColumnRef,
     Compare,
@@ -78,10 +79,14 @@ def bind_comparison(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     if isinstance(right, (exp.Any, exp.All)):
         return _quantified(context, scope, node, left, right)
     if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
-        if not isinstance(node, (exp.EQ, exp.NEQ)):
-            raise context.unsupported("a row value with this operator", node, instead="= and <> work")
-        equal = _equal_rows(context, scope, left, right)
-        return equal if isinstance(node, exp.EQ) else Not(t.BOOLEAN, equal)
+        if isinstance(node, (exp.EQ, exp.NEQ)):
+            equal = _equal_rows(context, scope, left, right)
+            return equal if isinstance(node, exp.EQ) else Not(t.BOOLEAN, equal)
+        if isinstance(node, (exp.LT, exp.GTE)):
+            less = _row_less(context, scope, left, right)
+            return less if isinstance(node, exp.LT) else Not(t.BOOLEAN, less)
+        greater = _row_less(context, scope, right, left)
+        return greater if isinstance(node, exp.GT) else Not(t.BOOLEAN, greater)
     bound_left, bound_right = bind_expression(context, scope, left), bind_expression(context, scope, right)
     op = comparison_operator(node)
     if bound_left.dtype == bound_right.dtype:
@@ -132,17 +137,33 @@ def _any(context: BindContext, scope: Scope, op: CompareOp, needle_node: exp.Exp
 
 def _equal_rows(context: BindContext, scope: Scope, left: exp.Expr, right: exp.Expr) -> Expr:
     """Equality of row values is null-safe, as that of structs in DuckDB."""
+    return conjunction(
+        [compare(context, CompareOp.NOT_DISTINCT, *bound, *nodes) for bound, nodes in _row_pairs(context, scope, left, right)]
+    )
+
+
+def _row_less(context: BindContext, scope: Scope, left: exp.Expr, right: exp.Expr) -> Expr:
+    """Whether the first value that differs is less; NULL is above all values, as in DuckDB, so this is never NULL."""
+    decided: Expr = FALSE
+    for (a, b), nodes in reversed(_row_pairs(context, scope, left, right)):
+        above = conjunction([IsNull(t.BOOLEAN, b), Not(t.BOOLEAN, IsNull(t.BOOLEAN, a))])
+        less = Call(t.BOOLEAN, "coalesce", (compare(context, CompareOp.LT, a, b, *nodes), above))
+        equal = compare(context, CompareOp.NOT_DISTINCT, a, b, *nodes)
+        decided = less if decided is FALSE else disjunction([less, conjunction([equal, decided])])
+    return decided
+
+
+def _row_pairs(
+    context: BindContext, scope: Scope, left: exp.Expr, right: exp.Expr
+) -> list[tuple[tuple[Expr, Expr], tuple[exp.Expr, exp.Expr]]]:
+    """The values of two rows beside each other, and their syntax. Raises COLUMN_COUNT."""
     if len(left.expressions) != len(right.expressions):
         given, expected = len(right.expressions), len(left.expressions)
         raise context.error("COLUMN_COUNT", right, what="a row value", given=given, expected=expected)
-    return conjunction(
-        [
-            compare(
-                context, CompareOp.NOT_DISTINCT, bind_expression(context, scope, a), bind_expression(context, scope, b), a, b
-            )
-            for a, b in zip(left.expressions, right.expressions, strict=True)
-        ]
-    )
+    return [
+        ((bind_expression(context, scope, a), bind_expression(context, scope, b)), (a, b))
+        for a, b in zip(left.expressions, right.expressions, strict=True)
+    ]
 
 
 def _row_in_subquery(context: BindContext, scope: Scope, row: exp.Expr, query: exp.Expr) -> Expr:

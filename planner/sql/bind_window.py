@@ -134,7 +134,7 @@ def _frame(context: BindContext, scope: Scope, spec: exp.Expr | None, ordered: b
     place = spec.parent or spec
     if spec.args.get("exclude") is not None:
         raise context.unsupported("EXCLUDE of a window frame", place)
-    kind = spec.args["kind"]
+    kind = spec.args["kind"].upper()
     start, first = _bound(context, scope, kind, spec.args.get("start"), spec.args.get("start_side"), place)
     end, last = _bound(context, scope, kind, spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), place)
     if start > end or (start, first) == (_AFTER, None) or (end, last) == (_BEFORE, None):
@@ -153,10 +153,11 @@ def _bound(
     context: BindContext, scope: Scope, kind: str, written: exp.Expr | str | None, side: str | None, place: exp.Expr
 ) -> tuple[int, int | None]:
     """One end of a frame: on which side of the row it is, and its distance from the row, None without a bound."""
-    if written == "CURRENT ROW":
+    word = written.upper() if isinstance(written, str) else ""
+    if word == "CURRENT ROW":
         return _CURRENT, 0
-    sign = _BEFORE if side == "PRECEDING" else _AFTER
-    if written == "UNBOUNDED":
+    sign = _BEFORE if side is not None and side.upper() == "PRECEDING" else _AFTER
+    if word == "UNBOUNDED":
         return sign, None
     if kind == "RANGE":
         instead = "ROWS and GROUPS with a number work, and RANGE with UNBOUNDED and CURRENT ROW"

@@ -60,6 +60,8 @@ CASES = [
     ("UNKNOWN_TABLE", "SELECT * EXCLUDE (q.i) FROM t", "q", "'q'"),
     ("SYNTAX", "SELECT * EXCLUDE (i) REPLACE (1 AS i) FROM t", "1 AS i", "excluded from the star already"),
     ("SYNTAX", "SELECT * EXCLUDE (i) FROM (SELECT 1 AS i)", ..., "every column is excluded"),
+    ("AMBIGUOUS_COLUMN", "SELECT i, i FROM t UNION BY NAME SELECT 1 AS i", ..., "one side of BY NAME"),
+    ("COLUMN_COUNT", "SELECT 1 FROM t WHERE (i, b) < (1, 2, 3)", ..., "a row value"),
     ("UNKNOWN_COLUMN", "SELECT tss FROM t", "tss", "did you mean 'ts'?"),
     ("UNKNOWN_COLUMN", "SELECT t.amount FROM t", "t.amount", "'t.amount'"),
     ("UNKNOWN_COLUMN", "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.x = kk)", "kk", "did you mean 'k'?"),
