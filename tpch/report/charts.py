@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from tpch.report.markup import EMPTY, Content, Markup, element, join
 
@@ -42,10 +42,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One engine's cumulative seconds; it ends before the first None."""
+    """One engine's cumulative seconds, a value per name of the horizontal axis."""
 
     engine: str
-    values: tuple[float | None, ...]
+    values: tuple[float, ...]
     label: Content
 
 
@@ -68,15 +68,15 @@ def has_cut_bars(rows: Sequence[Bar]) -> bool:
 
 
 def _bar(row: Bar, limit: float, slots: Mapping[str, int]) -> Markup:
-    track = EMPTY
+    track = None
     if row.value is not None:
         width = min(1.0, row.value / limit) if limit else 0.0
-        cut = limit and row.value > limit
-        track = element("span", class_=f"bar {_colour(row.engine, slots)}{' cut' if cut else ''}", style=f"width:{width:.2%}")
+        kind = f"bar {_colour(row.engine, slots)}" + (" cut" if limit and row.value > limit else "")
+        track = element("span", element("span", class_=kind, style=f"width:{width:.2%}"), class_="track", aria_hidden="true")
     return element(
         "li",
         element("span", row.engine, class_="name", title=row.engine),
-        element("span", track, class_="track", aria_hidden="true"),
+        track,
         element("span", row.text, class_="value"),
         class_="fastest" if row.fastest else None,
     )
@@ -85,8 +85,8 @@ def _bar(row: Bar, limit: float, slots: Mapping[str, int]) -> Markup:
 def ratio_chart(places: Sequence[Place]) -> Markup:
     """Ratios on a logarithmic scale around 1: to the left is faster than the best peer, to the right slower."""
     known = [abs(math.log2(place.ratio)) for place in places if place.ratio]
-    extent = min(max(1.0, max(known, default=1.0)), math.log2(64))
-    ticks = [2**power for power in range(1, int(extent) + 1) if power % (1 if extent < 4 else 2) == 0] or [2]
+    extent = 1.1 * min(max(1.0, max(known, default=1.0)), math.log2(64))
+    ticks = [2**power for power in range(1, int(extent) + 1) if extent < 3 or power % 2 == 0]
     scale = element(
         "div",
         element("span", "query", class_="name"),
@@ -110,7 +110,7 @@ def ratio_chart(places: Sequence[Place]) -> Markup:
         )
         for place in places
     )
-    return element("div", scale, element("ul", *rows), class_="ratios")
+    return element("div", scale, element("ul", *rows), class_="ratios", style=f"--rows:{len(places)}")
 
 
 def _position(ratio: float, extent: float) -> float:
@@ -133,7 +133,7 @@ def _deviation(ratio: float | None, extent: float) -> Markup:
 
 def line_chart(lines: Sequence[Line], names: Sequence[str], slots: Mapping[str, int]) -> Markup:
     """Cumulative seconds over the queries, in their order. A line that leaves the chart has its label at the upper edge."""
-    ends = [_end(line) for line in lines]
+    ends = [line.values[-1] for line in lines]
     shortest = min((end for end in ends if end > 0), default=0.0)
     top, step = _axis(min(max(ends, default=0.0), 5 * shortest))
     columns = max(1, len(names) - 1)
@@ -166,11 +166,6 @@ def line_chart(lines: Sequence[Line], names: Sequence[str], slots: Mapping[str, 
     )
 
 
-def _end(line: Line) -> float:
-    known = list(takewhile(lambda value: value is not None, line.values))
-    return known[-1] or 0.0 if known else 0.0
-
-
 def _axis(largest: float) -> tuple[float, float]:
     """The top of a scale from 0 and the step of its lines: 1, 2 or 5 times a power of ten, four to eight of them."""
     if largest <= 0:
@@ -198,12 +193,7 @@ def _grid_line(height: float) -> Markup:
 
 
 def _line(line: Line, top: float, columns: int, slots: Mapping[str, int]) -> Markup:
-    points = [
-        f"{1000 * place / columns:.1f} {1000 * (1 - (value or 0.0) / top):.1f}"
-        for place, value in enumerate(takewhile(lambda value: value is not None, line.values))
-    ]
-    if not points:
-        return EMPTY
+    points = [f"{1000 * place / columns:.1f} {1000 * (1 - value / top):.1f}" for place, value in enumerate(line.values)]
     colour = _colour(line.engine, slots)
     dash = _DASHES[slots[line.engine] % len(_DASHES)]
     path = element("path", d="M" + "L".join(points), class_=f"line {colour}", stroke_dasharray=dash)

@@ -65,6 +65,14 @@ def troubles(mode: ModeFigures) -> list[tuple[str, str, str]]:
     return found
 
 
+def total_of(mode: ModeFigures, queries: int) -> str:
+    """What the common totals of a mode are over, `queries` being all there are."""
+    if len(mode.common) == queries:
+        return "all queries" if queries > 1 else "the one query"
+    number = f"{len(mode.common)} {'query' if len(mode.common) == 1 else 'queries'}"
+    return f"the {number} that all engines compared here answered"
+
+
 def title(figures: Figures) -> str:
     """What the report is about."""
     return f"TPC-H at scale factor {figures.scale_factor}"
@@ -87,7 +95,7 @@ def setting_lines(figures: Figures) -> Iterable[tuple[str, str]]:
 
 def _is_worth_showing(column: Column, mode: ModeFigures) -> bool:
     if column.field == "common_total":
-        return not mode.complete and bool(mode.common)
+        return not mode.complete
     if column.field == "fastest":
         return len(mode.engines) > 1
     return any(column.value(engine) is not None for engine in mode.engines)

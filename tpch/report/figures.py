@@ -21,13 +21,20 @@ from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, geom
 
 _T = TypeVar("_T")
 
+COMPARED = 0.75
+"""An engine is compared with the others if it answered at least this share of the queries.
+
+Totals are compared over the queries that all of these answered; without a limit, an engine that answers two queries would
+reduce the comparison of all others to two queries.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryFigures:
     """One query of one engine: the median of its runs, their extremes, and what was wrong with the first that was not correct.
 
     `verdict` is None without a run. `ratio` is the median over that of the fastest peer; `cumulative` the sum of the medians
-    up to this query, in the order of the result, as long as all of them were correct.
+    of the common queries up to this one, in the order of the result, if it is one of them.
     """
 
     query: int
@@ -37,12 +44,12 @@ class QueryFigures:
     median: float | None
     minimum: float | None
     maximum: float | None
-    cumulative: float | None
     cpu_seconds: float | None
     planning_seconds: float | None
     memory: int | None
     rows: int | None
     ratio: float | None = None
+    cumulative: float | None = None
     fastest: bool = False
 
 
@@ -64,9 +71,10 @@ class StreamFigures:
 
 @dataclass(frozen=True, slots=True)
 class EngineFigures:
-    """One engine in one mode. Sums and means are over the `correct` queries; `common_total` over those all engines answered.
+    """One engine in one mode. Sums and means are over the `correct` queries, `common_total` over the common ones.
 
-    `ratio` is the geometric mean of the ratios of its queries, `fastest` the number of queries in which no engine was faster.
+    `ratio` is the geometric mean of the ratios of its queries, `fastest` the number of queries in which no engine was faster,
+    `total_ratio` its common total over the least of a peer. An engine that is not compared has no common total.
     """
 
     name: str
@@ -96,7 +104,7 @@ class EngineFigures:
 
 @dataclass(frozen=True, slots=True)
 class ModeFigures:
-    """One mode. `common` are the queries that every engine answered of those that answered any."""
+    """One mode. `common` are the queries that every engine answered of those that are compared."""
 
     mode: Mode
     engines: tuple[EngineFigures, ...]
@@ -104,8 +112,8 @@ class ModeFigures:
 
     @property
     def complete(self) -> bool:
-        """Whether every engine that took part answered every query."""
-        return all(engine.complete for engine in self.engines if engine.correct)
+        """Whether the common queries are all queries, so that common totals are totals."""
+        return all(engine.complete for engine in self.engines if engine.common_total is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +163,14 @@ def _mode_figures(result: Result, mode: Mode) -> ModeFigures:
     unknown = dict.fromkeys(run.engine for run in result.runs if run.mode is mode and run.engine not in known)
     records += [EngineRecord(name, mode) for name in unknown]
     engines = [_engine_figures(_only(result, record), record) for record in records]
-    answers = [{query.query for query in engine.queries if query.median is not None} for engine in engines]
-    common = tuple(query for query in result.queries if all(query in found for found in answers if found) and any(answers))
-    return ModeFigures(mode, tuple(_beside_peers(engine, engines, common) for engine in engines), common)
+    compared = [engine for engine in engines if engine.correct and engine.correct >= COMPARED * len(result.queries)]
+    common = tuple(
+        number
+        for place, number in enumerate(result.queries)
+        if compared and all(engine.queries[place].median is not None for engine in compared)
+    )
+    engines = [_with_common(engine, common) if engine in compared else engine for engine in engines]
+    return ModeFigures(mode, tuple(_beside_peers(engine, engines) for engine in engines), common)
 
 
 def _only(result: Result, record: EngineRecord) -> Result:
@@ -168,12 +181,7 @@ def _only(result: Result, record: EngineRecord) -> Result:
 
 
 def _engine_figures(result: Result, record: EngineRecord) -> EngineFigures:
-    queries: list[QueryFigures] = []
-    cumulative: float | None = 0.0
-    for number in result.queries:
-        median = result.median(record.name, record.mode, number)
-        cumulative = None if cumulative is None or median is None else cumulative + median
-        queries.append(_query_figures(result, record, number, cumulative))
+    queries = [_query_figures(result, record, number) for number in result.queries]
     medians = [query.median for query in queries if query.median is not None]
     return EngineFigures(
         name=record.name,
@@ -193,7 +201,7 @@ def _engine_figures(result: Result, record: EngineRecord) -> EngineFigures:
     )
 
 
-def _query_figures(result: Result, record: EngineRecord, number: int, cumulative: float | None) -> QueryFigures:
+def _query_figures(result: Result, record: EngineRecord, number: int) -> QueryFigures:
     runs = result.runs_of(record.name, record.mode, number)
     seconds = result.seconds_of(record.name, record.mode, number)
     bad = next((run for run in runs if run.verdict is not Verdict.CORRECT), None)
@@ -205,7 +213,6 @@ def _query_figures(result: Result, record: EngineRecord, number: int, cumulative
         median=result.median(record.name, record.mode, number),
         minimum=min(seconds, default=None),
         maximum=max(seconds, default=None),
-        cumulative=cumulative,
         cpu_seconds=_median(run.cpu_seconds for run in runs),
         planning_seconds=_median(run.planning_seconds for run in runs),
         memory=_peak(run.memory for run in runs),
@@ -232,7 +239,17 @@ def _stream_figures(runs: Sequence[Run]) -> StreamFigures | None:
     )
 
 
-def _beside_peers(engine: EngineFigures, engines: Sequence[EngineFigures], common: tuple[int, ...]) -> EngineFigures:
+def _with_common(engine: EngineFigures, common: Sequence[int]) -> EngineFigures:
+    """The same engine with its sums over the common queries."""
+    queries, total = [], 0.0
+    for query in engine.queries:
+        shared = query.query in common
+        total += (query.median or 0.0) if shared else 0.0
+        queries.append(replace(query, cumulative=total if shared else None))
+    return replace(engine, queries=tuple(queries), common_total=total if common else None)
+
+
+def _beside_peers(engine: EngineFigures, engines: Sequence[EngineFigures]) -> EngineFigures:
     """The same engine with the figures that need the others."""
     peers = [peer for peer in engines if product(peer.name) != product(engine.name)]
     queries = []
@@ -244,9 +261,8 @@ def _beside_peers(engine: EngineFigures, engines: Sequence[EngineFigures], commo
     return replace(
         engine,
         queries=tuple(queries),
-        common_total=_sum(query.median for query in queries if query.query in common) if engine.correct else None,
         ratio=_geometric_mean(query.ratio for query in queries if query.ratio is not None),
-        total_ratio=_ratio(engine.total, _least(peer.total for peer in peers if peer.complete)) if engine.complete else None,
+        total_ratio=_ratio(engine.common_total, _least(peer.common_total for peer in peers)),
         fastest=sum(query.fastest for query in queries),
     )
 

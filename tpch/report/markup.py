@@ -16,7 +16,7 @@ Content: TypeAlias = "str | Markup | None"
 """What may stand in an element; None is nothing, so that a part can be left out."""
 
 EMPTY = Markup("")
-_VOID = frozenset({"meta", "link", "br", "hr", "line", "path", "rect"})
+_VOID = frozenset({"meta", "link", "br"})
 
 
 def element(tag: str, *content: Content, **attributes: str | int | float | bool | None) -> Markup:

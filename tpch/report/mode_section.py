@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tpch.report import formats
 from tpch.report.charts import CUT, Bar, Line, Place, bars, has_cut_bars, line_chart, ratio_chart
-from tpch.report.columns import engine_columns, leaders, troubles
+from tpch.report.columns import engine_columns, leaders, total_of, troubles
 from tpch.report.figures import EngineFigures, Figures, ModeFigures, QueryFigures
 from tpch.report.markup import EMPTY, Content, Markup, element, figure, join
 from tpch.report.notes import MEANINGS, TITLES
@@ -16,7 +16,6 @@ def mode_section(figures: Figures, place: int, slots: Mapping[str, int]) -> Mark
     """The section of the mode at `place`; `slots` give the engines their colours."""
     mode = figures.modes[place]
     pointer = f"/modes/{place}"
-    several = len(figures.queries) > 1
     return element(
         "section",
         element("h2", TITLES[mode.mode]),
@@ -26,8 +25,12 @@ def mode_section(figures: Figures, place: int, slots: Mapping[str, int]) -> Mark
         _query_table(figures, mode, pointer) if figures.queries else None,
         _troubles(mode),
         _query_bars(figures, mode, pointer, slots) if figures.queries else None,
-        _ratios(figures, mode, pointer),
-        _cumulative(figures, mode, pointer, slots) if several else None,
+        element(
+            "div",
+            _ratios(mode, pointer),
+            _cumulative(figures, mode, pointer, slots) if len(mode.common) > 1 else None,
+            class_="pair",
+        ),
         _every_run(mode, pointer) if figures.queries else None,
         id=mode.mode.value,
     )
@@ -61,7 +64,7 @@ def table(
 
 def cut_note() -> Markup:
     """Says what a bar with an open end is."""
-    return element("p", f"Bars with an open end are longer than {CUT} times the shortest one and cut.", class_="note")
+    return element("p", f"Bars with a torn end are cut: they are longer than {CUT} times the shortest one.", class_="note")
 
 
 def _engine_table(mode: ModeFigures, pointer: str) -> Markup:
@@ -192,7 +195,7 @@ def _query_bars(figures: Figures, mode: ModeFigures, pointer: str, slots: Mappin
     )
 
 
-def _ratios(figures: Figures, mode: ModeFigures, pointer: str) -> Markup:
+def _ratios(mode: ModeFigures, pointer: str) -> Markup:
     """Of the first engine, which is the one that a benchmark is about."""
     if not mode.engines or mode.engines[0].ratio is None:
         return EMPTY
@@ -203,7 +206,8 @@ def _ratios(figures: Figures, mode: ModeFigures, pointer: str) -> Markup:
         text = element("span", formats.verdict(query), class_="verdict") if query.median is None else shown
         places.append(Place(f"Q{query.query}", query.ratio, text))
     mean = figure(f"{pointer}/engines/0/ratio", engine.ratio, formats.ratio(engine.ratio))
-    return join(
+    return element(
+        "div",
         element("h3", "Ratio to the best peer"),
         element(
             "p",
@@ -219,26 +223,16 @@ def _ratios(figures: Figures, mode: ModeFigures, pointer: str) -> Markup:
 def _cumulative(figures: Figures, mode: ModeFigures, pointer: str, slots: Mapping[str, int]) -> Markup:
     lines = []
     for index, engine in enumerate(mode.engines):
-        values = tuple(query.cumulative for query in engine.queries)
-        if values[0] is None:
+        if engine.common_total is None:
             continue
-        reached = sum(value is not None for value in values)
-        label = figure(
-            f"{pointer}/engines/{index}/queries/{reached - 1}/cumulative",
-            values[reached - 1],
-            formats.seconds(values[reached - 1]),
-        )
+        values = tuple(query.cumulative for query in engine.queries if query.cumulative is not None)
+        label = figure(f"{pointer}/engines/{index}/common_total", engine.common_total, formats.seconds(engine.common_total))
         lines.append(Line(engine.name, values, label))
-    if not lines:
-        return EMPTY
-    names = [f"Q{number}" for number in figures.queries]
-    note = "Seconds from the first query to each of the others."
-    if not mode.complete:
-        note += " A line ends where a query has no correct answer."
-    return join(
+    return element(
+        "div",
         element("h3", "Cumulative time"),
-        element("p", note, class_="note"),
-        line_chart(lines, names, slots),
+        element("p", f"Sum of the median seconds over {total_of(mode, len(figures.queries))}, in their order.", class_="note"),
+        line_chart(lines, [f"Q{number}" for number in mode.common], slots),
         _details("Cumulative seconds as a table", _cumulative_table(figures, mode, pointer)),
     )
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from tpch.report import formats
 from tpch.report.charts import Bar, bars, has_cut_bars, slots_of
-from tpch.report.columns import setting_lines, title
+from tpch.report.columns import setting_lines, title, total_of
 from tpch.report.figures import EngineFigures, Figures, ModeFigures
 from tpch.report.markup import EMPTY, Content, Markup, element, figure, join
 from tpch.report.mode_section import cut_note, mode_section, table
@@ -77,38 +77,37 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _glance(figures: Figures, slots: dict[str, int]) -> Markup:
-    cards = [_glance_card(mode, place, slots) for place, mode in enumerate(figures.modes)]
+    cards = [_glance_card(mode, place, len(figures.queries), slots) for place, mode in enumerate(figures.modes)]
     return element(
         "section",
         element("h2", "At a glance"),
-        element("p", "Total seconds of all queries, the fastest first.", class_="about"),
+        element("p", "Seconds in total, the fastest engine first.", class_="about"),
         element("div", *cards, class_="cards wide"),
         class_="glance",
     )
 
 
-def _glance_card(mode: ModeFigures, place: int, slots: dict[str, int]) -> Markup:
-    ranked = sorted(enumerate(mode.engines), key=lambda pair: (not pair[1].complete, pair[1].total or 0.0))
+def _glance_card(mode: ModeFigures, place: int, queries: int, slots: dict[str, int]) -> Markup:
+    ranked = sorted(enumerate(mode.engines), key=lambda pair: (pair[1].common_total is None, pair[1].common_total or 0.0))
     rows = [_total_bar(engine, f"/modes/{place}/engines/{index}", engine is ranked[0][1]) for index, engine in ranked]
     return element(
         "article",
         element("h3", TITLES[mode.mode]),
         _headline(mode, place),
         bars(rows, slots),
+        element("p", f"Total of {total_of(mode, queries)}.", class_="note") if mode.common else None,
         cut_note() if has_cut_bars(rows) else None,
         class_="card",
     )
 
 
 def _total_bar(engine: EngineFigures, pointer: str, first: bool) -> Bar:
-    if engine.complete:
-        text = join(figure(f"{pointer}/total", engine.total, formats.seconds(engine.total)), " s")
-        return Bar(engine.name, engine.total, text, fastest=first)
+    if engine.common_total is not None:
+        text = join(figure(f"{pointer}/common_total", engine.common_total, formats.seconds(engine.common_total)), " s")
+        return Bar(engine.name, engine.common_total, text, fastest=first)
     if engine.reason:
         return Bar(engine.name, None, element("span", "unavailable", class_="verdict"))
-    answered = join(
-        figure(f"{pointer}/correct", engine.correct, formats.count(engine.correct)), f" of {len(engine.queries)} answered"
-    )
+    answered = join(figure(f"{pointer}/correct", engine.correct, formats.count(engine.correct)), f" of {len(engine.queries)}")
     return Bar(engine.name, None, element("span", answered, class_="verdict"))
 
 
@@ -121,8 +120,9 @@ def _headline(mode: ModeFigures, place: int) -> Content:
     fastest = figure(f"{pointer}/fastest", engine.fastest, formats.count(engine.fastest))
     return element(
         "p",
+        f"{engine.name} takes ",
         element("strong", ratio),
-        f" the total of the best peer for {engine.name}, which is the fastest in ",
+        " the time of its best peer and is the fastest in ",
         fastest,
         f" of {len(engine.queries)}.",
         class_="headline",
