@@ -22,7 +22,7 @@ from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, geom
 _T = TypeVar("_T")
 
 COMPARED = 0.75
-"""An engine is compared with the others if it answered at least this share of the queries.
+"""An engine is compared with the others if it answered at least this share of the queries that the best of them answered.
 
 Totals are compared over the queries that all of these answered; without a limit, an engine that answers two queries would
 reduce the comparison of all others to two queries.
@@ -163,7 +163,8 @@ def _mode_figures(result: Result, mode: Mode) -> ModeFigures:
     unknown = dict.fromkeys(run.engine for run in result.runs if run.mode is mode and run.engine not in known)
     records += [EngineRecord(name, mode) for name in unknown]
     engines = [_engine_figures(_only(result, record), record) for record in records]
-    compared = [engine for engine in engines if engine.correct and engine.correct >= COMPARED * len(result.queries)]
+    most = max((engine.correct for engine in engines), default=0)
+    compared = [engine for engine in engines if engine.correct and engine.correct >= COMPARED * most]
     common = tuple(
         number
         for place, number in enumerate(result.queries)

@@ -34,7 +34,7 @@ DEFINITIONS = (
         "Total, mean",
         "sum and geometric mean of the medians. A query without a correct answer has no median: the sums of its "
         "engine say over how many queries they are, and are not ranked. Totals are compared over the queries that all "
-        "engines answered, without engines that answered less than three quarters of them.",
+        "engines answered, without engines that answered less than three quarters of what the best one did.",
     ),
     (
         "Ratio",

@@ -50,12 +50,9 @@ def as_html(figures: Figures) -> str:
 def _header(figures: Figures) -> Markup:
     names = figures.engine_names
     against = f"{names[0]} beside {_listed(names[1:])}" if len(names) > 1 else "".join(names)
-    facts = (
-        against,
-        f"{len(figures.queries)} {'query' if len(figures.queries) == 1 else 'queries'}",
-        f"{figures.threads} {'thread' if figures.threads == 1 else 'threads'} each",
-        formats.moment(figures.started),
-    )
+    queries = f"{len(figures.queries)} {'query' if len(figures.queries) == 1 else 'queries'}"
+    threads = f"{figures.threads} {'thread' if figures.threads == 1 else 'threads'} each"
+    moment = element("span", formats.moment(figures.started), class_="whole")
     links = [
         element("li", element("a", TITLES[mode.mode], href=f"#{mode.mode.value}")) for mode in figures.modes if mode.engines
     ]
@@ -67,7 +64,7 @@ def _header(figures: Figures) -> Markup:
         "header",
         element("p", "Benchmark report · not an audited result", class_="eyebrow"),
         element("h1", title(figures)),
-        element("p", " · ".join(fact for fact in facts if fact), class_="lead"),
+        element("p", f"{against} · " if against else None, f"{queries} · {threads} · ", moment, class_="lead"),
         element("nav", element("ul", *links), aria_label="Sections"),
     )
 
@@ -107,7 +104,9 @@ def _total_bar(engine: EngineFigures, pointer: str, first: bool) -> Bar:
         return Bar(engine.name, engine.common_total, text, fastest=first)
     if engine.reason:
         return Bar(engine.name, None, element("span", "unavailable", class_="verdict"))
-    answered = join(figure(f"{pointer}/correct", engine.correct, formats.count(engine.correct)), f" of {len(engine.queries)}")
+    answered = join(
+        figure(f"{pointer}/correct", engine.correct, formats.count(engine.correct)), f" of {len(engine.queries)} answered"
+    )
     return Bar(engine.name, None, element("span", answered, class_="verdict"))
 
 
