@@ -8,13 +8,17 @@ from planner.explain import literal_text
 from planner.expr.nodes import ColumnRef, Expr, Literal
 from planner.sql.context import BindContext
 from planner.sql.placeholders import FrameColumn, content_of
-from planner.sql.positions import function_name
+from planner.sql.positions import function_name, written_arguments
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.DPipe: "||", exp.EQ: "=",
     exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.And: "AND", exp.Or: "OR",
 }  # fmt: skip
+_TYPE_NAMES = {"INT": "INTEGER", "TEXT": "VARCHAR", "REAL": "FLOAT", "INT128": "HUGEINT"}
+"""DuckDB's names of types where sqlglot writes others."""
+
 _MAX_LENGTH = 200
+_ARGUMENTS_IN_ORDER = frozenset(("this", "expression", "expressions", "start", "length", "decimals"))
 
 
 def output_name(context: BindContext, node: exp.Expr, expr: Expr) -> str:
@@ -78,22 +82,38 @@ def _write(context: BindContext, node: exp.Expr, depth: int) -> str:
         return _write(context, node.this, depth + 1)
     if isinstance(node, exp.Func) and not isinstance(node, (exp.Case, exp.Cast, exp.Extract, exp.Exists, exp.If)):
         name = function_name(context.text, node)
-        arguments = [
-            value
-            for key, value in node.args.items()
-            if key in ("this", "expression", "expressions", "start", "length", "decimals")
-        ]
-        parts = [
-            part
-            for value in arguments
-            for part in (value if isinstance(value, list) else [value])
-            if isinstance(part, exp.Expr)
-        ]
+        given = {key: value for key, value in node.args.items() if value and isinstance(value, (list, exp.Expr))}
+        if not given.keys() <= _ARGUMENTS_IN_ORDER:
+            # sqlglot's arguments are others than those that are written, or in another order.
+            written = written_arguments(context.text, node)
+            if written is not None:
+                return f"{name}({written})"
+        parts = [part for value in given.values() for part in (value if isinstance(value, list) else [value])]
         return f"{name}({_list(context, parts, depth)})"
+    if isinstance(node, exp.Cast) and node.to.sql(dialect="duckdb") in _TYPE_NAMES:
+        cast = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+        return f"{cast}({_write(context, node.this, depth + 1)} AS {_TYPE_NAMES[node.to.sql(dialect='duckdb')]})"
+    if isinstance(node, exp.Window):
+        return _write_window(context, node, depth)
     try:
         return node.sql(dialect=context.dialect)
     except (ValueError, RecursionError):
         return node.key
+
+
+def _write_window(context: BindContext, node: exp.Expr, depth: int) -> str:
+    function = node.this
+    star = isinstance(function, exp.Count) and isinstance(function.this, (exp.Star, type(None)))
+    called = "count()" if star else _write(context, function, depth + 1)
+    if node.args.get("alias") is not None:
+        return f"{called} OVER {node.args['alias'].name}"
+    parts = []
+    if node.args.get("partition_by"):
+        parts.append(f"PARTITION BY {_list(context, node.args['partition_by'], depth)}")
+    for key in ("order", "spec"):
+        if node.args.get(key) is not None:
+            parts.append(node.args[key].sql(dialect=context.dialect).strip())
+    return f"{called} OVER ({' '.join(parts)})"
 
 
 def _constant(content: object) -> str:

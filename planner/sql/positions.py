@@ -93,3 +93,26 @@ def function_name(text: str, node: exp.Expr) -> str:
         if before:
             return before.group(1).lower()
     return node.sql_name().lower() if isinstance(node, exp.Func) else node.key
+
+
+def written_arguments(text: str, node: exp.Expr) -> str | None:
+    """What the query has between the parentheses of a function, with single spaces; None if its place is not known."""
+    text = text_of(text, node)
+    if not text or (span := _span(node)) is None:
+        return None
+    meta = node.meta
+    opening = text.find("(", meta["end"]) if "start" in meta else text.rfind("(", 0, span[0])
+    if opening < 0 or ("start" in meta and text[meta["end"] + 1 : opening].strip()):
+        return None
+    depth, quote = 0, ""
+    for at in range(opening, len(text)):
+        character = text[at]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        else:
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            if depth == 0:
+                return " ".join(text[opening + 1 : at].split())
+    return None

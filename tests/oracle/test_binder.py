@@ -47,6 +47,9 @@ QUERIES = [
     "SELECT (i, b) < (2, 20) AS a, (i, b) <= (1, 10) AS b, (b, i) > (i, b) AS c, (i, b) >= (1, NULL) AS d FROM t",
     "SELECT (i, d, v) < (1, 4.5, 'b') AS a, (NULL, 1) < (1, 2) AS b, (1, NULL) > (1, 2) AS c, (i, v) > (i, v) AS d FROM t",
     "SELECT b FROM t ORDER BY b LIMIT 1 + 1 OFFSET 2 * 1 - 1",
+    # names of what has none
+    "SELECT i::INT, i::VARCHAR, CAST(v AS TEXT), TRY_CAST(v AS INTEGER), i::FLOAT, i::DECIMAL(10, 2), i::DOUBLE FROM t",
+    "SELECT sum(i) OVER (PARTITION BY b ORDER BY i DESC), count(*) OVER (), min(i) OVER (ORDER BY b) FROM t",
     # words that are reserved, where DuckDB takes them for names
     'SELECT i AS order, b AS group, i AS /* all */ where, i "from" FROM t AS "where"',
     "SELECT i date, b value, i key, i first, i rows FROM t",
@@ -217,3 +220,15 @@ def _plain(value):
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return round(float(value), 6)
     return value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT strpos(v, 'a'), lpad(v, 5, '*'), split_part(v, 'b', 1), repeat(v, 2), translate(v, 'a', ')') FROM t",
+        "SELECT date_trunc('month', dt), strftime(dt, '%Y (%m)'), make_date(2020, i, 1), greatest(dt, dt) FROM t",
+        "SELECT lower(v) || lpad(  upper(v),\n 5, '('), contains(v, 'a') FROM t",
+    ],
+)
+def test_names_of_functions(oracle, text):
+    assert list(query(text).names) == [name for name, *_ in oracle.execute(text).description]
