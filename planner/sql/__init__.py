@@ -9,6 +9,7 @@ Map, in the order of the data:
     bind_query      SELECT and its clauses, WITH, parentheses          bind_values     VALUES
     bind_star       * with EXCLUDE, REPLACE and RENAME                 grouping_sets   ROLLUP, CUBE, GROUPING SETS
     bind_from       FROM and joins                                     bind_aggregate  aggregates and grouping
+    bind_series     range and generate_series in FROM
     bind_set_operations  UNION, INTERSECT, EXCEPT                      bind_window     window functions
     bind_operators  columns, constants, operators                      bind_functions  CASE, casts, intervals, irregular functions
     bind_calls, signatures  all other functions, by tables

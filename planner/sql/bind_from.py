@@ -21,6 +21,7 @@ from planner.logical.reallocate import fresh_copy
 from planner.logical.view import View
 from planner.schema import Column
 from planner.sql.bind_operators import compare
+from planner.sql.bind_series import bind_series
 from planner.sql.coercion import to_boolean, unify
 from planner.sql.context import MAX_RELATIONS, BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
@@ -138,6 +139,9 @@ def _bind_item(context: BindContext, scope: Scope, node: exp.Expr) -> _Joined:
 def _bind_table(context: BindContext, scope: Scope, node: exp.Table) -> _Joined:
     refuse_arguments(context, node, ("this", "db", "catalog", "alias", "joins"))
     identifier = node.this
+    if isinstance(identifier, exp.GenerateSeries):
+        bound = bind_series(context, identifier)
+        return _as_relation(context, bound, node.args.get("alias"), bound.names[0])
     if not isinstance(identifier, exp.Identifier):
         raise context.unsupported(f"{describe(context, identifier)} in FROM", identifier, instead="a file name in quotes works")
     parts = [node.args[key].name for key in ("catalog", "db") if isinstance(node.args.get(key), exp.Expr)]

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from planner import dtypes as t
 from planner.errors import error
-from planner.expr.constants import evaluate_literals
 from planner.expr.equality import same_expression
 from planner.expr.nodes import (
     Assign,
@@ -40,6 +39,7 @@ from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
 from planner.sql.dispatch import bind_expression, describe, refuse_arguments
 from planner.sql.grouping_sets import GroupingSets, bind_sets, has_sets
+from planner.sql.literals import folded
 from planner.sql.output_names import output_name
 from planner.sql.parse import end_of
 from planner.sql.reserved_words import refuse_reserved_alias
@@ -447,16 +447,7 @@ def _row_count(context: BindContext, clause: str, node: exp.Expr | None, around:
     if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
         return None
     if node.find(exp.Column, exp.Query) is None:
-        bound = _folded(bind_expression(context, Scope(None, {}), node))
+        bound = folded(bind_expression(context, Scope(None, {}), node))
         if isinstance(bound, Literal) and t.is_integer(bound.dtype) and bound.value is not None and bound.value >= 0:
             return int(bound.value)
     raise context.error("INVALID_LIMIT", node, clause=clause)
-
-
-def _folded(expr: Expr) -> Expr:
-    """The value of constant arithmetic."""
-    operands = [_folded(child) for child in expr.children if isinstance(child, Expr)]
-    values = [operand.value for operand in operands if isinstance(operand, Literal)]
-    if isinstance(expr, Literal) or len(values) < len(operands):
-        return expr
-    return evaluate_literals(expr, values) or expr

@@ -13,7 +13,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from planner import dtypes as t
-from planner.expr.nodes import Literal
+from planner.expr.constants import evaluate_literals
+from planner.expr.nodes import Expr, Literal
 from planner.expr.values import Interval
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
@@ -270,3 +271,12 @@ _PARSERS: dict[t.DType, Callable[[str], Any]] = {
     t.TIMESTAMP: parse_timestamp,
     t.INTERVAL: parse_interval,
 }
+
+
+def folded(expr: Expr) -> Expr:
+    """The value of constant arithmetic as a Literal; what is left of it where that is not known here."""
+    operands = [folded(child) for child in expr.children if isinstance(child, Expr)]
+    values = [operand.value for operand in operands if isinstance(operand, Literal)]
+    if isinstance(expr, Literal) or len(values) < len(operands):
+        return expr
+    return evaluate_literals(expr, values) or expr

@@ -47,6 +47,10 @@ QUERIES = [
     "SELECT (i, b) < (2, 20) AS a, (i, b) <= (1, 10) AS b, (b, i) > (i, b) AS c, (i, b) >= (1, NULL) AS d FROM t",
     "SELECT (i, d, v) < (1, 4.5, 'b') AS a, (NULL, 1) < (1, 2) AS b, (1, NULL) > (1, 2) AS c, (i, v) > (i, v) AS d FROM t",
     "SELECT b FROM t ORDER BY b LIMIT 1 + 1 OFFSET 2 * 1 - 1",
+    "SELECT * FROM range(3), generate_series(5, 1, -2)",
+    "SELECT n, r.n + i FROM range(1, 4) AS r(n) JOIN t ON n = i",
+    "SELECT range.range, count(*) FROM range(2 * 2) GROUP BY range",
+    "SELECT * FROM range(3, 1) UNION ALL SELECT * FROM range(NULL) UNION ALL SELECT * FROM generate_series(1, 1)",
     # names of what has none
     "SELECT i::INT, i::VARCHAR, CAST(v AS TEXT), TRY_CAST(v AS INTEGER), i::FLOAT, i::DECIMAL(10, 2), i::DOUBLE FROM t",
     "SELECT sum(i) OVER (PARTITION BY b ORDER BY i DESC), count(*) OVER (), min(i) OVER (ORDER BY b) FROM t",

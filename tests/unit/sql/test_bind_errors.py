@@ -62,6 +62,7 @@ CASES = [
     ("SYNTAX", "SELECT * EXCLUDE (i) FROM (SELECT 1 AS i)", ..., "every column is excluded"),
     ("AMBIGUOUS_COLUMN", "SELECT i, i FROM t UNION BY NAME SELECT 1 AS i", ..., "one side of BY NAME"),
     ("COLUMN_COUNT", "SELECT 1 FROM t WHERE (i, b) < (1, 2, 3)", ..., "a row value"),
+    ("WRONG_ARGUMENTS", "SELECT * FROM range(0, 5, 0)", "0", "a step that is not 0"),
     ("UNKNOWN_COLUMN", "SELECT tss FROM t", "tss", "did you mean 'ts'?"),
     ("UNKNOWN_COLUMN", "SELECT t.amount FROM t", "t.amount", "'t.amount'"),
     ("UNKNOWN_COLUMN", "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.x = kk)", "kk", "did you mean 'k'?"),

@@ -20,6 +20,8 @@ CASES = {
     "PIVOT": "SELECT * FROM t PIVOT (sum(i) FOR b IN (1, 2))",
     "TABLESAMPLE": "SELECT * FROM t TABLESAMPLE 10%",
     "LATERAL in FROM": "SELECT * FROM t, LATERAL (SELECT t.i)",
+    "range of more than 100000 numbers": "SELECT * FROM range(100001)",
+    "an argument of range that is not a constant integer": "SELECT * FROM t, range(t.i)",
     "UNNEST in FROM": "SELECT * FROM unnest([1, 2])",
     "the function read_parquet in FROM": "SELECT * FROM read_parquet('x.parquet')",
     "ASOF JOIN": "SELECT * FROM t ASOF JOIN u ON t.i >= u.i",
