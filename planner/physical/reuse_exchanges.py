@@ -24,13 +24,13 @@ that two consumers could read.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from planner.analysis.intervals import Interval
-from planner.dir import Hash, Partitioning, Range
 from planner.expr.nodes import Assign, ColumnRef
 from planner.physical.cost import MOVE_BYTE, MOVE_ROW, row_width
 from planner.physical.nodes import ExchangePlan, PhysicalPlan, ProjectExec, TableScan, table_scans
+from planner.physical.properties import Offered
 from planner.physical.value_numbers import ValueNumbers
 from planner.physical.widen import widen
 from planner.schema import Column, Schema
@@ -104,16 +104,9 @@ class _Reuse:
         """The exchange over the shared plan, its columns under the ids that its consumer knows."""
         columns = self.exchange.columns
         assigns = tuple(Assign(column, ColumnRef(column.dtype, self.sources[column.id])) for column in columns)
-        return ProjectExec(ExchangePlan(input, self.exchange.pattern, self._partitioning()), assigns)
-
-    def _partitioning(self) -> Partitioning:
-        match self.exchange.partitioning:
-            case Hash(keys=keys) as hash:
-                return replace(hash, keys=tuple(self.sources[key].id for key in keys))
-            case Range(key=key) as range:
-                return replace(range, key=self.sources[key].id)
-            case other:
-                return other
+        renamed = {id: (source.id,) for id, source in self.sources.items()}
+        (partitioning,) = Offered((self.exchange.partitioning,)).rename(renamed).partitionings
+        return ProjectExec(ExchangePlan(input, self.exchange.pattern, partitioning), assigns)
 
 
 def _share(group: list[ExchangePlan], numbers: ValueNumbers) -> Iterator[_Reuse]:
