@@ -34,11 +34,9 @@ def attach(workers: int | None, cache: str, cache_memory: int | None) -> Engine:
 
 
 def detach(engine: Engine) -> None:
-    """Take back one `attach`. An engine that was not attached here belongs to its user and stays open."""
+    """Take back one `attach`."""
     with _lock:
-        key = next((key for key, entry in _entries.items() if entry.engine is engine), None)
-        if key is None:
-            return
+        key = next(key for key, entry in _entries.items() if entry.engine is engine)
         entry = _entries[key]
         entry.sessions -= 1
         if entry.sessions:

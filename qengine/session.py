@@ -53,6 +53,7 @@ class Session:
             not isinstance(cache_memory, int) or isinstance(cache_memory, bool) or cache_memory < 0
         ):
             raise error("INVALID_SETTING", name="cache_memory", expected="a number of bytes", given=cache_memory)
+        self._attached = engine is None
         self._engine = engine if engine is not None else attach(workers, cache, cache_memory)
         self._catalog = SessionCatalog(self._engine)
         self._binder = FrameBinder(self._catalog)
@@ -134,7 +135,8 @@ class Session:
             if self._closed:
                 return
             self._closed = True
-        detach(self._engine)
+        if self._attached:
+            detach(self._engine)
 
     def _check_open(self) -> None:
         if self._closed:

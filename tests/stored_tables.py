@@ -7,10 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-import exec.sources.fill
-import exec.store.columns
-import exec.store.segments
+from exec.sources import fill as filling
 from exec.sources.fill import fill
+from exec.store import columns, segments
 from exec.store.columns import FOLDER, StoredColumn, segments_of
 from exec.store.segments import StoredColumns
 from planner.catalog import TableSnapshot
@@ -20,7 +19,7 @@ from planner.catalog import TableSnapshot
 def segments_of_rows(rows: int) -> Iterator[None]:
     """Inside of this process segments are so long."""
     with ExitStack() as stack:
-        for module in (exec.store.columns, exec.store.segments, exec.sources.fill):
+        for module in (columns, segments, filling):
             stack.enter_context(patch.object(module, "SEGMENT_ROWS", rows))
         yield
 

@@ -172,6 +172,13 @@ def test_sessions_of_one_process_share_their_workers():
         assert one.sql("SELECT 1 AS one").collect().num_rows == 1
 
 
+def test_an_engine_that_was_given_belongs_to_whoever_gave_it():
+    with qengine.Session(workers=2) as owner:
+        with qengine.Session(engine=owner._engine) as guest:
+            assert guest.sql("SELECT 1 AS one").collect().num_rows == 1
+        assert owner.sql("SELECT 1 AS one").collect().num_rows == 1
+
+
 def test_threads_share_a_session(session):
     answers = []
 
