@@ -16,7 +16,7 @@ COLUMNS = (
     "version",
     "query",
     "verdict",
-    "runs",
+    "timed_runs",
     "median_seconds",
     "minimum_seconds",
     "maximum_seconds",
