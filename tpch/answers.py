@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tpch.errors import TpchError
-from tpch.generate import TABLES, table_path
+from tpch.generate import TABLES, data_format, table_files
 from tpch.queries import Query
 from tpch.same_answer import same_answer
 
@@ -41,17 +41,22 @@ def check(actual: pa.Table, uncut: pa.Table, query: Query) -> str | None:
 
 
 def connect(folder: Path, threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection whose views are the tables in `folder`."""
+    """A DuckDB connection whose views are the tables in `folder`.
+
+    Raises TpchError: DuckDB is not installed, or the tables are not there as Parquet files.
+    """
     try:
         import duckdb
     except ImportError:
         raise TpchError("DuckDB is not installed: pip install 'qengine[tpch]'") from None
+    if data_format(folder) != "parquet":
+        raise TpchError(f"the tables in {folder} are CSV files: answers are made from Parquet files")
     connection = duckdb.connect()
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     for table in TABLES:
-        path = str(table_path(folder, table)).replace("'", "''")
-        connection.execute(f"CREATE VIEW {table} AS FROM read_parquet('{path}')")
+        paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in table_files(folder, table))
+        connection.execute(f"CREATE VIEW {table} AS FROM read_parquet([{paths}])")
     return connection
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tpch import answers
 from tpch.errors import TpchError
-from tpch.generate import TABLES, table_path, verify
+from tpch.generate import TABLES, table_files, verify
 from tpch.queries import Query, query
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def run(options: Options, out: TextIO) -> bool:
 def register_tables(session: Any, folder: Path) -> None:
     """Make the eight tables in `folder` known to a session by their names."""
     for table in TABLES:
-        session.register(table, session.read_parquet(str(table_path(folder, table))))
+        session.register(table, session.read_parquet([str(path) for path in table_files(folder, table)]))
 
 
 def run_queries(session: Any, oracle: duckdb.DuckDBPyConnection | None, options: Options, display: Display) -> list[Outcome]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tpch import parameters as module
-from tpch.generate import table_path
+from tpch.generate import table_files
 from tpch.parameters import parameters, q11_fraction
 from tpch.queries import NUMBERS, query
 
@@ -122,7 +122,7 @@ def test_the_threshold_of_q11_follows_the_scale_factor() -> None:
 
 def test_the_lists_are_those_of_the_data(small_data: Path) -> None:
     def values(table: str, column: str) -> list:
-        return pq.read_table(table_path(small_data, table))[column].to_pylist()
+        return [value for path in table_files(small_data, table) for value in pq.read_table(path)[column].to_pylist()]
 
     assert {color for name in values("part", "p_name") for color in name.split()} == set(module.COLORS)
     assert set(values("part", "p_type")) == phrases(*module.TYPE_SYLLABLES)
