@@ -74,7 +74,7 @@ def fails(session, text: str, code: str) -> QEngineError:
         ("SELECT i FROM t WHERE sum(i) > 1", "MISPLACED_AGGREGATE", "WHERE"),
         ("SELECT DATE '1994-02-30'", "INVALID_LITERAL", ""),
         ("SELECT i FROM t ORDER BY 7", "INVALID_ORDINAL", "7"),
-        ("SELECT sum(i) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t", "UNSUPPORTED", ""),
+        ("SELECT sum(i) OVER (ORDER BY i RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t", "UNSUPPORTED", ""),
     ],
 )
 def test_a_query_that_cannot_be_understood(session, text, code, part):

@@ -112,7 +112,7 @@ def test_same_as_duckdb(sql: str, optimized: bool, tables) -> None:
     [
         ("SELECT 1, 2 UNION SELECT 3", "COLUMN_COUNT"),
         ("SELECT TIME '10:00:00' UNION ALL SELECT DATE '2020-01-01'", "TYPE_MISMATCH"),
-        ("SELECT 1 AS x UNION BY NAME SELECT 2 AS x", "UNSUPPORTED"),
+        ("SELECT 1 AS x INTERSECT BY NAME SELECT 2 AS x", "UNSUPPORTED"),
         ("SELECT 1 AS x UNION ALL SELECT 2 ORDER BY y", "UNKNOWN_COLUMN"),
     ],
 )
