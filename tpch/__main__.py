@@ -1,4 +1,7 @@
-"""The command line: `python -m tpch generate | run | check | report | answers`. Errors are one line and exit status 1."""
+"""The command line: `python -m tpch generate | run | check | report | compare | answers`.
+
+Errors are one line and exit status 1, where a command has no other.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 
 from tpch import generate, run_command
 from tpch.arguments import add_data, add_queries
+from tpch.compare import command as compare
 from tpch.errors import TpchError
 from tpch.report import command as report
 
@@ -38,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     generate.add_command(commands)
     run_command.add_commands(commands)
     report.add_command(commands)
+    compare.add_command(commands)
     _add_answers(commands)
     return parser
 

@@ -1,0 +1,30 @@
+"""What became faster or slower between two results, beyond noise: what every change of speed is judged with.
+
+    noise       how much two samples of times differ, how sure that is, and what may be said of many of them at once
+    comparable  whether two results are of the same thing at all
+    changes     two results to a `Comparison`: per engine, mode and query, in total and in geometric mean
+    text        a Comparison as plain text, on a terminal in colours, and as Markdown
+    command     `python -m tpch compare A.json B.json`
+
+The rule, applied per engine to all queries of all modes together:
+
+1. Times are compared as logarithms, since noise multiplies. Of one query's runs, those are left out that took far longer than
+   the fastest one of the same result: interruptions only ever make a run slower (Chen and Revels, "Robust benchmarking in noisy
+   environments", 2016), and one of them is no change of the program.
+2. The change is the difference of the means of what is left. Its error comes from the spread of these runs, moderated
+   by the typical spread over all queries (Smyth, "Linear models and empirical Bayes methods", 2004), since three or five runs
+   alone say little about their own spread; and from a spread between results, since each result has its own processes with
+   their own placement in memory (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
+3. Where other engines of the same version were measured in both results, what they all became slower or faster by is the drift of
+   the machine, and is taken out. Without such peers a slower machine looks like a slower engine, and the text says so.
+4. A change is found if it is significant at `LEVEL` after Holm's correction (1979) for all that is judged of the engine, and is
+   at least the threshold (relative), and at least `FLOOR` seconds (absolute).
+5. A query that was correct before and is not any more is a regression whatever its time.
+
+tests/unit/tpch/test_compare.py holds the rates of errors of this rule, by simulation: false alarms of a whole comparison, and
+what is found of true changes.
+
+Decisions: no rank or permutation test, because with three runs against three no order of them has a probability below 1 in 20,
+so that after correction for 22 queries even a tenfold slowdown would pass. No comparison of throughput streams: the time of a
+query there depends on what happens to run beside it.
+"""
