@@ -138,7 +138,7 @@ def line_chart(lines: Sequence[Line], names: Sequence[str], slots: Mapping[str, 
     top, step = _axis(min(max(ends, default=0.0), 5 * shortest))
     columns = max(1, len(names) - 1)
     grid = [number * step for number in range(round(top / step) + 1)]
-    labels = _apart([100 * (1 - min(1.0, end / top)) for end in ends])
+    labels = _apart([100 * (1 - end / top) for end in ends])
     every = 1 if len(names) <= 12 else 3
     return element(
         "div",
@@ -176,9 +176,12 @@ def _axis(largest: float) -> tuple[float, float]:
 
 
 def _apart(places: Sequence[float]) -> list[float]:
-    """The places of labels moved so that none covers another: pushed down in their order, and back up from the lower edge."""
+    """The places of labels in percent from the upper edge, moved so that none covers another and all are inside.
+
+    They keep their order: pushed down where they are too close, and back up from the lower edge.
+    """
     order = sorted(range(len(places)), key=lambda index: places[index])
-    moved = list(places)
+    moved = [max(0.0, place) for place in places]
     for before, after in pairwise(order):
         moved[after] = max(moved[after], moved[before] + _LABEL_DISTANCE)
     lowest = 100.0

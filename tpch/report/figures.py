@@ -21,6 +21,8 @@ from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, geom
 
 _T = TypeVar("_T")
 
+SUBJECT = "qengine"
+"""The engine that a report is about, if it took part; else it is about the first one."""
 COMPARED = 0.75
 """An engine is compared with the others if it answered at least this share of the queries that the best of them answered.
 
@@ -109,6 +111,12 @@ class ModeFigures:
     mode: Mode
     engines: tuple[EngineFigures, ...]
     common: tuple[int, ...]
+
+    @property
+    def subject(self) -> int | None:
+        """The place of the engine that the report is about; None without engines."""
+        names = [engine.name for engine in self.engines]
+        return names.index(SUBJECT) if SUBJECT in names else 0 if names else None
 
     @property
     def complete(self) -> bool:

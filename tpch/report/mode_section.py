@@ -196,16 +196,16 @@ def _query_bars(figures: Figures, mode: ModeFigures, pointer: str, slots: Mappin
 
 
 def _ratios(mode: ModeFigures, pointer: str) -> Markup:
-    """Of the first engine, which is the one that a benchmark is about."""
-    if not mode.engines or mode.engines[0].ratio is None:
+    """Of the engine that the report is about."""
+    if mode.subject is None or mode.engines[mode.subject].ratio is None:
         return EMPTY
-    engine = mode.engines[0]
+    engine, path = mode.engines[mode.subject], f"{pointer}/engines/{mode.subject}"
     places = []
     for place, query in enumerate(engine.queries):
-        shown = figure(f"{pointer}/engines/0/queries/{place}/ratio", query.ratio, formats.ratio(query.ratio))
+        shown = figure(f"{path}/queries/{place}/ratio", query.ratio, formats.ratio(query.ratio))
         text = element("span", formats.verdict(query), class_="verdict") if query.median is None else shown
         places.append(Place(f"Q{query.query}", query.ratio, text))
-    mean = figure(f"{pointer}/engines/0/ratio", engine.ratio, formats.ratio(engine.ratio))
+    mean = figure(f"{path}/ratio", engine.ratio, formats.ratio(engine.ratio))
     return element(
         "div",
         element("h3", "Ratio to the best peer"),

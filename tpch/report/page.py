@@ -111,10 +111,10 @@ def _total_bar(engine: EngineFigures, pointer: str, first: bool) -> Bar:
 
 
 def _headline(mode: ModeFigures, place: int) -> Content:
-    """How the first engine stands to the best of its peers."""
-    if not mode.engines or mode.engines[0].total_ratio is None:
+    """How the engine that the report is about stands to the best of its peers."""
+    if mode.subject is None or mode.engines[mode.subject].total_ratio is None:
         return None
-    engine, pointer = mode.engines[0], f"/modes/{place}/engines/0"
+    engine, pointer = mode.engines[mode.subject], f"/modes/{place}/engines/{mode.subject}"
     ratio = figure(f"{pointer}/total_ratio", engine.total_ratio, formats.ratio(engine.total_ratio))
     fastest = figure(f"{pointer}/fastest", engine.fastest, formats.count(engine.fastest))
     return element(

@@ -105,6 +105,17 @@ def test_variants_of_an_engine_are_no_peers_of_each_other():
     assert (ours.ratio, variant.ratio, a.ratio) == (pytest.approx(0.25), pytest.approx(0.5), pytest.approx(4.0))
 
 
+def test_a_report_is_about_qengine_wherever_it_stands_and_else_about_the_first():
+    result = small(*timed("a", 1, 2.0), *timed("qengine", 1, 1.0), queries=(1,))
+    assert of_mode(result, Mode.HOT).subject == 1
+    page = read_page(render(result, "html"))
+    assert [p.text() for p in page.all("p", "headline")] == [
+        "qengine takes 0.50× the time of its best peer and is the fastest in 1 of 1."
+    ]
+    assert "The time of qengine over" in page.text()
+    assert of_mode(small(*timed("a", 1, 2.0)), Mode.HOT).subject == 0
+
+
 def test_an_engine_alone_has_no_ratio_and_is_not_called_the_fastest():
     (engine,) = of_mode(small(*timed("qengine", 1, 1.0), *timed("qengine", 2, 1.0)), Mode.HOT).engines
     assert (engine.ratio, engine.total_ratio, engine.fastest) == (None, None, 0)
@@ -378,12 +389,13 @@ def test_an_axis_has_few_round_steps_and_room_for_the_largest(largest):
 
 
 def test_labels_do_not_cover_each_other():
-    places = _apart([50.0, 50.0, 99.0, 100.0, 100.0, 0.0, 51.0])
+    places = _apart([50.0, 50.0, 99.0, 100.0, 100.0, 0.0, 51.0, -30.0])
     ordered = sorted(places)
     assert all(after - before > 6 for before, after in pairwise(ordered))
     assert ordered[0] >= 0
     assert ordered[-1] <= 100
-    assert places[5] == 0.0
+    assert places[7] == 0.0
+    assert places.index(ordered[1]) == 5
 
 
 # ---- colours
