@@ -21,6 +21,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 N = TypeVar("N", bound="Node")
@@ -174,6 +175,11 @@ def walk(root: Node, mask: int = -1) -> Iterator[Node]:
         if current.KIND & mask:
             yield current
         stack.extend(reversed(current.children))
+
+
+def size(root: Node, limit: int) -> int:
+    """The number of nodes below and including `root`, counted up to `limit`. One that is shared counts wherever it is found."""
+    return sum(1 for _ in islice(walk(root), limit))
 
 
 def rewrite(root: Node, function: Callable[[Node], Node | None], mask: int = -1) -> Node:

@@ -35,6 +35,7 @@ def bind_case(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
         condition_node, result_node = branch.this, branch.args["true"]
         condition = bind_expression(context, scope, condition_node)
         if base is not None:
+            context.count_copies(base, base_node)
             condition = compare(context, CompareOp.EQ, base, condition, base_node, condition_node)
         conditions.append(to_boolean(context, condition, "WHEN", condition_node))
         results.append(bind_expression(context, scope, result_node))
@@ -71,6 +72,7 @@ def bind_nullif(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     left, right = unify(context, (value, other), nodes, "NULLIF", comparing=True)
     if left.dtype == value.dtype:
         return Call(value.dtype, "nullif", (left, right))
+    context.count_copies(value, node.this)
     equal = compare(context, CompareOp.EQ, left, right, *nodes)
     return Case(value.dtype, (equal,), (Literal(value.dtype, None),), value)
 

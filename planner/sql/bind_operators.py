@@ -190,6 +190,7 @@ def comparison_operator(node: exp.Expr) -> CompareOp:
 def bind_between(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
     low, high = node.args["low"], node.args["high"]
     needle = bind_expression(context, scope, node.this)
+    context.count_copies(needle, node.this)
     first = compare(context, CompareOp.GE, needle, bind_expression(context, scope, low), node.this, low)
     last = compare(context, CompareOp.LE, needle, bind_expression(context, scope, high), node.this, high)
     return conjunction((first, last))

@@ -112,6 +112,7 @@ def _any(context: BindContext, scope: Scope, op: CompareOp, needle_node: exp.Exp
     if op is CompareOp.EQ:
         return _in_subquery(context, scope, needle_node, query)
     needle, plan = _with_one_type(context, scope, needle_node, query)
+    context.count_copies(needle, needle_node, 2)
     value = reference(plan.columns[0])
     row_count, known_count = (context.allocator.new(name, t.BIGINT) for name in ("rows", "known"))
     least, greatest = (context.allocator.new(name, value.dtype) for name in ("least", "greatest"))
@@ -146,6 +147,8 @@ def _row_less(context: BindContext, scope: Scope, left: exp.Expr, right: exp.Exp
     """Whether the first value that differs is less; NULL is above all values, as in DuckDB, so this is never NULL."""
     decided: Expr = FALSE
     for (a, b), nodes in reversed(_row_pairs(context, scope, left, right)):
+        for value, node in zip((a, b), nodes, strict=True):
+            context.count_copies(value, node, 2)
         above = conjunction([IsNull(t.BOOLEAN, b), Not(t.BOOLEAN, IsNull(t.BOOLEAN, a))])
         less = Call(t.BOOLEAN, "coalesce", (compare(context, CompareOp.LT, a, b, *nodes), above))
         equal = compare(context, CompareOp.NOT_DISTINCT, a, b, *nodes)

@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from planner.catalog import TableSnapshot
 from planner.errors import QEngineError, error, nearest
-from planner.expr.nodes import AggregateCall, ColumnRef
+from planner.expr.nodes import AggregateCall, ColumnRef, Expr
 from planner.logical.view import View
 from planner.ports import Catalog
 from planner.schema import ColumnAllocator
 from planner.sql.positions import position_of
+from planner.tree import size
 
 if TYPE_CHECKING:
     from planner.sql.frame import FrameUses
@@ -29,6 +30,9 @@ MAX_REFERENCES = 10_000
 MAX_RELATIONS = 200
 """Tables in one FROM clause: a plan of joins is a tree as deep as they are many."""
 
+MAX_COPIES = 100_000
+"""Nodes in operands that constructs such as BETWEEN hold more than once; nested in each other they double at every level."""
+
 
 class BindContext:
     """The state of binding one statement.
@@ -39,7 +43,7 @@ class BindContext:
     """
 
     __slots__ = (
-        "_now", "aggregates", "allocator", "catalog", "depth", "dialect", "frames", "level", "like_escape", "origins",
+        "_now", "aggregates", "allocator", "catalog", "copies", "depth", "dialect", "frames", "level", "like_escape", "origins",
         "references", "selects", "tables", "text",
     )  # fmt: skip
 
@@ -55,6 +59,7 @@ class BindContext:
         self.depth = 0
         self.level = -1
         self.references = 0
+        self.copies = 0
         self.selects: list[Scope] = []
         self._now: datetime.datetime | None = None
         self.like_escape = "\\" if dialect in ("postgres", "mysql", "spark", "databricks", "hive", "redshift") else ""
@@ -85,6 +90,12 @@ class BindContext:
         self.references += 1
         if self.references > MAX_REFERENCES:
             raise self.unsupported(f"a statement with more than {MAX_REFERENCES} uses of tables, CTEs and aliases", node)
+
+    def count_copies(self, operand: Expr, node: exp.Expr, copies: int = 1) -> None:
+        """Count an operand that what is bound holds so many times more. Raises TOO_DEEP beyond MAX_COPIES."""
+        self.copies += copies * size(operand, MAX_COPIES)
+        if self.copies > MAX_COPIES:
+            raise self.error("TOO_DEEP", node)
 
     def table(self, name: str, node: exp.Expr) -> TableSnapshot | View:
         """A view, or the snapshot of a table; one statement sees one snapshot of each. Raises UNKNOWN_TABLE."""
