@@ -14,9 +14,9 @@ from exec.attempts import Attempt
 from exec.engine import Engine
 from planner.dir import StageGraph
 from tpch import answers
+from tpch.engines.qengine import register_tables
 from tpch.generate import generate
 from tpch.queries import query
-from tpch.run import register_tables
 
 pytestmark = pytest.mark.cluster
 

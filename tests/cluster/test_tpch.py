@@ -14,9 +14,9 @@ import qengine
 from exec.engine import Engine
 from tests.cluster.kills import KillOne
 from tpch import answers
+from tpch.engines.qengine import register_tables
 from tpch.generate import generate
 from tpch.queries import query
-from tpch.run import register_tables
 
 pytestmark = pytest.mark.cluster
 

@@ -10,10 +10,10 @@ import pytest
 import qengine
 from tests.tpch_frames import QUERIES, q11
 from tpch import answers
+from tpch.engines.qengine import register_tables
 from tpch.generate import generate
 from tpch.parameters import q11_fraction
 from tpch.queries import query
-from tpch.run import register_tables
 
 pytestmark = pytest.mark.cluster
 

@@ -1,0 +1,103 @@
+"""The process of one engine: `python -P -m tpch.engine_process DESCRIPTOR ADAPTER`.
+
+It reads requests from a connection on that file descriptor and answers each with one reply (streams with many), and ends when
+the connection does. Times are measured here, next to the engine, so that neither pickling nor a busy runner is in them. What the
+engine prints goes to standard error, where the runner keeps it for the case of a crash.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+from tpch.engine_messages import Done, Execute, Executed, Failed, Load, Open, Opened, Reply, Request
+from tpch.engines.protocol import Engine, Statement
+
+
+def describe(error: BaseException) -> str:
+    """Code and message of an error of an engine, or the kind of any other, in one line."""
+    label = str(getattr(error, "code", None) or type(error).__name__)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    message = lines[0] if lines else "no message"
+    return message if message.startswith(label) else f"{label}: {message}"
+
+
+def serve(connection: Connection, adapter: str) -> None:
+    """Answer requests until the connection ends."""
+    requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(connection, requests), daemon=True).start()
+    engine: Engine | None = None
+    while True:
+        request = requests.get()
+        try:
+            if isinstance(request, Open):
+                module, _, name = adapter.partition(":")
+                engine = getattr(importlib.import_module(module), name)(request.settings)
+                connection.send(Opened(engine.version, engine.settings))
+                continue
+            assert engine is not None, "the first request opens the engine"
+            if isinstance(request, Load):
+                started = time.perf_counter()
+                engine.load()
+                connection.send(Done(time.perf_counter() - started))
+            elif isinstance(request, Execute):
+                connection.send(_execute(engine, request.statement))
+            else:
+                started = time.perf_counter()
+                _execute_streams(engine, request.streams, connection.send)
+                connection.send(Done(time.perf_counter() - started))
+        except ModuleNotFoundError as error:
+            connection.send(Failed(f"{error.name} is not installed: pip install 'qengine[bench]'"))
+        except BaseException as error:  # a panic of an engine is no Exception, and is a verdict like any other error
+            connection.send(Failed(describe(error)))
+
+
+def _read(connection: Connection, requests: queue.SimpleQueue[Request]) -> None:
+    try:
+        while True:
+            requests.put(connection.recv())
+    except (EOFError, OSError):
+        os._exit(0)  # whatever the engine is doing: nobody waits for it any more
+
+
+def _execute(engine: Engine, statement: Statement, stream: int = 0) -> Executed:
+    started = time.perf_counter()
+    table = engine.run(statement)
+    seconds = time.perf_counter() - started
+    return Executed(table, seconds, engine.planning_seconds(), statement.number, stream)
+
+
+def _execute_streams(engine: Engine, streams: tuple[tuple[Statement, ...], ...], send: Callable[[Reply], None]) -> None:
+    lock = threading.Lock()
+
+    def run(stream: int, statements: tuple[Statement, ...]) -> None:
+        for statement in statements:
+            reply: Reply
+            try:
+                reply = _execute(engine, statement, stream)
+            except BaseException as error:
+                reply = Failed(describe(error), statement.number, stream)
+            with lock:
+                send(reply)
+
+    threads = [threading.Thread(target=run, args=item) for item in enumerate(streams, start=1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main() -> None:
+    descriptor, adapter = int(sys.argv[1]), sys.argv[2]
+    os.set_inheritable(descriptor, False)  # a child of the engine must not keep the connection open
+    serve(Connection(descriptor), adapter)
+
+
+if __name__ == "__main__":
+    main()
