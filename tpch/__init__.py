@@ -2,8 +2,10 @@
 
 In the order of use:
 
-    generate     the eight tables as Parquet files, complete or not there
+    generate     the eight tables as files, complete or not there; generator runs tpchgen-cli
+    parameters   what the texts leave open: the validation values, or values drawn by seed
     queries      the 22 texts (queries/*.sql) with their sort keys and limits
+    streams      the order of the queries in the power run and in the streams of a throughput run
     answers      the expected answers: made by DuckDB, committed for scale factor 1 (answers/sf1/*.csv)
     same_answer  the one comparison of two results, used by all tests of the project
     run          run, time, check; the table that ends in `22/22 correct`

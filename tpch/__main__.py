@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tpch import generate, run_command
+from tpch import generate, generate_command, run_command
 from tpch.arguments import add_data, add_queries
 from tpch.compare import command as compare
 from tpch.errors import TpchError
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m tpch", description="Make TPC-H data, run the 22 queries in several engines, check every answer."
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    generate.add_command(commands)
+    generate_command.add_command(commands)
     run_command.add_commands(commands)
     report.add_command(commands)
     compare.add_command(commands)

@@ -9,12 +9,10 @@ finished one. The next one keeps its complete tables and writes the others; what
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -23,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from tpch.errors import TpchError
-from tpch.generation_display import SILENT, Display, display, format_bytes
-from tpch.generator import COMPRESSIONS, FORMATS, Storage, estimated_bytes, part_count, write_tables
+from tpch.generation_display import SILENT, Display, format_bytes
+from tpch.generator import FORMATS, Storage, estimated_bytes, part_count, write_tables
 
 # Clause 4.2.5: rows at scale factor 1. Those of nation and region are the same at every scale factor.
 _ROWS_AT_SF1 = {
@@ -146,44 +144,6 @@ def generate(folder: Path, scale_factor: Decimal, storage: Storage = DEFAULT_STO
     return True
 
 
-def add_command(commands: Any) -> None:
-    """Add `generate` to the sub-commands of an argparse parser."""
-    summary = "Generate the tables as files, unless they are there; go on where an earlier generation was interrupted."
-    parser = commands.add_parser("generate", help=summary, description=summary)
-    parser.set_defaults(command=_run_command)
-    parser.add_argument("--sf", type=_scale_factor, default=Decimal(1), metavar="F", help="scale factor (default: 1)")
-    parser.add_argument("--dir", type=Path, required=True, metavar="D", help="folder that the tables go to")
-    parser.add_argument("--format", choices=FORMATS, default="parquet", help="kind of the files (default: parquet)")
-    parser.add_argument("--compression", choices=COMPRESSIONS, help="of Parquet files (default: snappy)")
-    parser.add_argument(
-        "--row-group-bytes",
-        type=_bytes,
-        metavar="N",
-        help="size of the row groups of Parquet files before compression, such as 8000000 or 64MB (default: 7MiB)",
-    )
-    parser.add_argument(
-        "--parts", type=_positive, default=1, metavar="N", help="files per table (default: 1; small tables always one)"
-    )
-
-
-def _run_command(options: argparse.Namespace) -> int:
-    label = f"TPC-H scale factor {format_scale_factor(options.sf)} in {options.dir}"
-    with display(sys.stderr) as show:
-        generated = generate(options.dir, options.sf, _storage(options), show)
-    print(f"{label}: generated" if generated else f"{label}: already there")
-    return 0
-
-
-def _storage(options: argparse.Namespace) -> Storage:
-    given = {"compression": options.compression, "row_group_bytes": options.row_group_bytes}
-    given = {name: value for name, value in given.items() if value is not None}
-    if options.format == "parquet":
-        return Storage(parts=options.parts, **given)
-    if given:
-        raise TpchError(f"{_flag(next(iter(given)))} is an option of Parquet files: {options.format} has no such thing")
-    return Storage(options.format, compression=None, row_group_bytes=None, parts=options.parts)
-
-
 def _record(scale_factor: Decimal, storage: Storage) -> dict[str, Any]:
     return {"sf": format_scale_factor(scale_factor), **asdict(storage)}
 
@@ -230,11 +190,12 @@ def _refuse_differences(made: dict[str, Any], asked: dict[str, Any], what: str, 
     # What only one of the two has, as CSV has no compression, follows from another difference.
     names = [name for name, value in asked.items() if None not in (value, made.get(name)) and value != made[name]]
     if names:
-        before, now = (" ".join(f"{_flag(name)} {record[name]}" for name in names) for record in (made, asked))
+        before, now = (" ".join(f"{flag(name)} {record[name]}" for name in names) for record in (made, asked))
         raise TpchError(f"{what} with {before}, not {now}: {remedy}")
 
 
-def _flag(name: str) -> str:
+def flag(name: str) -> str:
+    """The option of the command line that an option of a generation is called: `--row-group-bytes`."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -348,25 +309,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _scale_factor(text: str) -> Decimal:
-    try:
-        return parse_scale_factor(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, not {text!r}")
-    return int(text)
-
-
-def _bytes(text: str) -> int:
-    digits = text.rstrip("kKMGiB")
-    unit = text[len(digits) :].removesuffix("B").lower()
-    factors = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-    if not digits.isascii() or not digits.isdigit() or int(digits) == 0 or unit not in factors:
-        raise argparse.ArgumentTypeError(f"expected a size such as 8000000, 64MB or 7MiB, not {text!r}")
-    return int(digits) * factors[unit]
