@@ -406,7 +406,7 @@ PAIRS += [("--best-text", "--best"), ("--bad-text", "--bad")]
 
 def schemes() -> dict[str, dict[str, str]]:
     style = read_page(render(CORNERS["nothing"], "html")).all("style")[0].text()
-    light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    light, dark = re.findall(r":root \{([^}]*--ground[^}]*)\}", style)
     return {name: dict(re.findall(r"(--[\w-]+): (#\w+);", block)) for name, block in (("light", light), ("dark", dark))}
 
 
