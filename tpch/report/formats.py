@@ -9,14 +9,14 @@ NONE = "–"
 
 
 def seconds(value: float | None) -> str:
-    """Without the unit, and with three significant digits or more.
+    """Without the unit: two significant digits or more, as far as tenths of a millisecond go.
 
-    >>> [seconds(value) for value in (0.00123, 0.0451, 0.4567, 12.3456, 1234.5, None)]
-    ['0.0012', '0.045', '0.457', '12.35', '1234.5', '–']
+    >>> [seconds(value) for value in (0.00123, 0.00999, 0.0451, 0.4567, 12.3456, 1234.5, None)]
+    ['0.0012', '0.010', '0.045', '0.457', '12.35', '1234.5', '–']
     """
     if value is None:
         return NONE
-    digits = 4 if value < 0.01 else 3 if value < 10 else 2 if value < 100 else 1
+    digits = 4 if value < 0.00995 else 3 if value < 9.9995 else 2 if value < 99.995 else 1
     return f"{value:.{digits}f}"
 
 

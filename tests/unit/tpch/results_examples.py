@@ -114,6 +114,7 @@ def corner_results() -> dict[str, Result]:
         "a stream fails": _one_stream_fails(plain),
         "no time at all": _without_time(example_result(two, (Mode.HOT,), (1, 6), streams=2)),
         "slow": _slower(example_result(two, (Mode.HOT,)), 4000.0),
+        "far behind": _slower(example_result(two, (Mode.HOT,), runs=3), 40.0, engines=("qengine",)),
         "drawn parameters": replace(example_result(two, (Mode.HOT,)), seed=42, scale_factor="0.01"),
     }
 
@@ -181,5 +182,6 @@ def _without_time(result: Result) -> Result:
     return replace(result, runs=tuple(replace(run, seconds=0.0, cpu_seconds=0.0, memory=0, rows=0) for run in result.runs))
 
 
-def _slower(result: Result, factor: float) -> Result:
-    return replace(result, runs=tuple(replace(run, seconds=(run.seconds or 0) * factor) for run in result.runs))
+def _slower(result: Result, factor: float, engines: Sequence[str] = SEVEN_ENGINES) -> Result:
+    runs = (replace(run, seconds=(run.seconds or 0) * factor) if run.engine in engines else run for run in result.runs)
+    return replace(result, runs=tuple(runs))

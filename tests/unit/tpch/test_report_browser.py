@@ -36,6 +36,8 @@ window.onload = () => {
       const boxes = [...plot.querySelectorAll(".label")].map((label) => label.getBoundingClientRect());
       return boxes.filter((a, i) => boxes.some((b, j) => i < j && overlap(a, b)));
     });
+    const wrapped = [...page.querySelectorAll(".tick, .y, .x")].filter((tick) =>
+      tick.getBoundingClientRect().height > 1.8 * parseFloat(getComputedStyle(tick).fontSize));
     const clipped = [...page.querySelectorAll(".bars .value")].filter((value) =>
       value.getBoundingClientRect().right > value.closest(".card").getBoundingClientRect().right);
     return {
@@ -48,6 +50,7 @@ window.onload = () => {
       lines: [...page.querySelectorAll("path.line")].filter((line) => line.getTotalLength() > 0).length,
       labels: labels.length,
       clipped: clipped.length,
+      wrapped: wrapped.length,
     };
   });
   document.body.replaceChildren(Object.assign(document.createElement("pre"), {textContent: JSON.stringify(found)}));
@@ -105,7 +108,7 @@ def test_no_page_scrolls_sideways(measured):
 
 
 def test_no_text_covers_another_or_is_cut(measured):
-    assert [page for page in measured[0] if page["labels"] or page["clipped"]] == []
+    assert [page for page in measured[0] if page["labels"] or page["clipped"] or page["wrapped"]] == []
 
 
 def test_all_tables_and_lines_are_there(measured, pages):
