@@ -51,6 +51,7 @@ from exec.queries import GANG, Phase, QueryState, Running
 from exec.recovery.lineage import demand, rolled_back
 from planner.dir import Pattern
 from planner.errors import DataError, ExpressionError, QEngineError, error
+from planner.physical.nodes import task_splits
 
 MAX_LOSSES = 3
 """So often may one partition's output be lost before the query fails."""
@@ -143,9 +144,16 @@ def _worker_lost(state: State, event: WorkerLost, out: list[Command]) -> None:
     table, limit = (query.deaths, query.max_deaths) if running.started else (query.false_starts, MAX_FALSE_STARTS)
     table[attempt.task] = count = table.get(attempt.task, 0) + 1
     if count >= limit:
-        _fail(query, attempt.task, error("WORKER_LOST", count=count, detail=event.detail or "no reason is known"), out)
+        detail = (event.detail or "no reason is known") + _what_it_read(query, attempt)
+        _fail(query, attempt.task, error("WORKER_LOST", count=count, detail=detail), out)
     else:
         _run_again(query, attempt, out)
+
+
+def _what_it_read(query: QueryState, attempt: Attempt) -> str:
+    """The end of a message: a file that the attempt's task reads, which may well be what kills its workers."""
+    paths = sorted(split.path for split in task_splits(query.stages[attempt.stage].body, attempt.partition))
+    return f"; it was reading {paths[0]!r}" if paths else ""
 
 
 def _attempt_started(state: State, event: AttemptStarted, out: list[Command]) -> None:

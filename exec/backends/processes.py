@@ -80,7 +80,8 @@ class WorkerProcess:
         self.forget()
         text = ""
         with contextlib.suppress(OSError):
-            text = self._log.read_bytes()[-_LOG_TAIL:].decode(errors="replace").strip()
+            lines = self._log.read_bytes()[-_LOG_TAIL:].decode(errors="replace").splitlines()
+            text = " ".join(line for line in lines if not line.startswith("note: "))
             self._log.unlink()
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         return f"{how}; {' '.join(text.split())}" if text else how
@@ -106,6 +107,7 @@ def worker_environment() -> dict[str, str]:
     for name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_IO_THREADS"):
         environment[name] = "1"
     environment.setdefault("_RJEM_MALLOC_CONF", KEEP_FREED_MEMORY)
+    environment["RUST_BACKTRACE"] = "0"  # it would be all that the end of a log holds
     environment.pop("PYTHONPATH", None)
     # Where the interpreter finds us anyway, naming the folder first would put every other package there before the
     # standard library.

@@ -10,7 +10,7 @@ fill       a segment of a column of a file, read and put into the column store
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 import polars as pl
@@ -19,7 +19,7 @@ from exec.lower.failures import FOREIGN, translate
 from exec.sources.identity import verify
 from exec.store.segments import StoredColumns
 from planner.dir import Split
-from planner.physical.nodes import PhysicalPlan, TableScan, table_scans
+from planner.physical.nodes import PhysicalPlan, TableScan, task_splits
 
 
 @contextmanager
@@ -29,8 +29,7 @@ def unchanged_files(body: PhysicalPlan, partition: int) -> Iterator[None]:
     Scans look before they read, but a file is opened by its path once more when Polars runs, and may be replaced in between.
     What the readers raise becomes an error that names the files.
     """
-    scans = [scan for scan in table_scans(body) if scan.format != "memory"]
-    splits = {part.split for scan in scans for part in scan.partitions[partition if len(scan.partitions) > 1 else 0]}
+    splits = task_splits(body, partition)
     try:
         yield
     except (Exception, *FOREIGN) as problem:
@@ -41,7 +40,7 @@ def unchanged_files(body: PhysicalPlan, partition: int) -> Iterator[None]:
     _verify_all(splits)
 
 
-def _verify_all(splits: set[Split]) -> None:
+def _verify_all(splits: Collection[Split]) -> None:
     for split in splits:
         verify(split)
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from planner.analysis.intervals import Interval
-from planner.dir import Partitioning, Pattern, ScanRange
+from planner.dir import Partitioning, Pattern, ScanRange, Split
 from planner.expr.nodes import Assign, Expr, SortKey
 from planner.join_kind import JoinKind, join_columns
 from planner.physical.encodings import Encoding
@@ -266,3 +266,9 @@ def exchange_sources(body: PhysicalPlan) -> tuple[ExchangeSource, ...]:
 def table_scans(body: PhysicalPlan) -> tuple[TableScan, ...]:
     """The table scans of a stage's body, in plan order."""
     return tuple(scan for scan in walk(body, kind_mask(TableScan)) if isinstance(scan, TableScan))
+
+
+def task_splits(body: PhysicalPlan, partition: int) -> frozenset[Split]:
+    """The splits of files that the task of a partition reads."""
+    scans = [scan for scan in table_scans(body) if scan.format != "memory"]
+    return frozenset(part.split for scan in scans for part in scan.partitions[partition if len(scan.partitions) > 1 else 0])
