@@ -9,6 +9,7 @@ In the order of use:
     answers      the expected answers: made by DuckDB, committed for scale factor 1 (answers/sf1/*.csv)
     same_answer  the one comparison of two results, used by all tests of the project
     run          run, time, check; the table that ends in `22/22 correct`
+    report       a result as an HTML page, CSV, JSON, Markdown or text
     __main__     the command line: python -m tpch generate | run | answers
 
 It uses the public API of qengine like any user, and nothing of it imports this package. DuckDB, rich and tpchgen-cli

@@ -7,10 +7,12 @@ import json
 
 import pytest
 
+from tests.unit.tpch.page_reader import read_page
 from tests.unit.tpch.results_examples import example_result
+from tpch.__main__ import main
 from tpch.errors import TpchError
 from tpch.report import command
-from tpch.results import Mode, write
+from tpch.results import Mode, read, write
 
 
 def report(*arguments: str) -> int:
@@ -90,3 +92,17 @@ def test_an_unknown_form_is_refused(result_file, capsys):
     with pytest.raises(SystemExit):
         report(str(result_file), "--format", "pdf")
     assert "invalid choice: 'pdf'" in capsys.readouterr().err
+
+
+def test_what_the_runner_measures_becomes_a_page(small_data, tmp_path):
+    result, page = tmp_path / "r.json", tmp_path / "r.html"
+    asked = ["--sf", "0.01", "--dir", str(small_data), "--engines", "duckdb", "--mode", "hot", "--queries", "1,6"]
+    # The exit status is about qengine, which is left out to be quick.
+    main(["run", *asked, "--runs", "2", "--streams", "2", "--out", str(result)])
+    assert main(["report", str(result)]) == 0
+    document = read_page(page.read_text(encoding="utf-8"))
+    assert [table.attributes.get("class") for table in document.all("table")][:3] == ["summary", "throughput", "queries"]
+    medians = [data for data in document.all("data") if (data.attributes["data-pointer"] or "").endswith("/median")]
+    assert {float(data.attributes["value"] or "") for data in medians} == {
+        read(result).median("duckdb", Mode.HOT, query) for query in (1, 6)
+    }
