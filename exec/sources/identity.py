@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 
 from planner.dir import Split
 from planner.errors import error
@@ -18,6 +19,8 @@ _verified: dict[Split, str] = {}
 def split_of(path: str) -> Split:
     """The identity of a Parquet file. Raises FILE_NOT_FOUND, FILE_UNREADABLE, or FILE_INVALID if it is no Parquet file."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe waits for a writer, and a device may never end
+            raise error("FILE_UNREADABLE", path=path, detail="it is not a regular file")
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             footer = _footer(file, status.st_size, path)
