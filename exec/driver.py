@@ -267,7 +267,7 @@ class Driver:
                 execution = self._executions.get(attempt.query)
                 if execution is not None:
                     execution.value = value
-                    execution.finished(attempt.stage, output)
+                    execution.finished(attempt, output)
                 self._events.append(AttemptFinished(attempt, output))
             case Failed(attempt, problem, lost):
                 self._attempts.pop(worker.id, None)

@@ -94,17 +94,23 @@ class Engine:
     # ------------------------------------------------------------------------------------------------------------- queries
 
     def execute(
-        self, graph: StageGraph, *, progress: ProgressCallback | None = None, cancel: threading.Event | None = None
+        self,
+        graph: StageGraph,
+        *,
+        progress: ProgressCallback | None = None,
+        cancel: threading.Event | None = None,
+        metrics: QueryMetrics | None = None,
     ) -> list[pa.Table]:
         """Run a graph and block until it is done: one encoded table (columns `c<id>`) for each partition of the root, in order.
 
         The tables are mapped; their files are deleted already. `progress` is called in this thread. Setting `cancel` raises
         QueryCancelled here; Ctrl-C raises KeyboardInterrupt. In every case nothing of the query is left when this returns.
+        `metrics` is filled with what the query did.
         """
         check_laws(graph)
         _check_contracts(graph)
         self.columns.expect(graph)
-        execution = self._submit(Execution(next(self._query_ids), graph))
+        execution = self._submit(Execution(next(self._query_ids), graph, metrics=metrics))
         try:
             while True:
                 delivery = execution.wait(progress, cancel)

@@ -41,11 +41,25 @@ class StageMetrics:
         self.cpu_seconds += output.cpu_seconds
 
 
+class TaskMetrics(NamedTuple):
+    """A finished attempt at a task: seconds from the query's submission until it began, and those that it took its worker."""
+
+    stage: int
+    partition: int
+    begin: float
+    seconds: float
+
+    @property
+    def end(self) -> float:
+        return self.begin + self.seconds
+
+
 @dataclass(slots=True)
 class QueryMetrics:
-    """What a query did: by stage id, and the wall time in seconds from submission to result."""
+    """What a query did: by stage id, task by task as they finished, and the seconds from submission to result."""
 
     stages: dict[int, StageMetrics] = field(default_factory=dict)
+    tasks: list[TaskMetrics] = field(default_factory=list)
     seconds: float = 0.0
 
 

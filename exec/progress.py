@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from exec.attempts import TaskOutput
+from exec.attempts import Attempt, TaskOutput
 from exec.events import Committed
 from exec.messages import StageKey
-from exec.metrics import Progress, QueryMetrics, StageMetrics
+from exec.metrics import Progress, QueryMetrics, StageMetrics, TaskMetrics
 from planner.dir import StageGraph
 from planner.errors import QEngineError
 
@@ -26,9 +26,15 @@ wait on a lock is not interrupted by Ctrl-C any more."""
 
 
 class Execution:
-    """A submitted query. `call` is (function, arguments) if it is a call and no stage graph."""
+    """A submitted query. `call` is (function, arguments) if it is a call and no stage graph. `metrics` is filled."""
 
-    def __init__(self, id: int, graph: StageGraph, call: tuple[str, tuple[Any, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        id: int,
+        graph: StageGraph,
+        call: tuple[str, tuple[Any, ...]] | None = None,
+        metrics: QueryMetrics | None = None,
+    ) -> None:
         self.id = id
         self.graph = graph
         self.call = call
@@ -36,7 +42,8 @@ class Execution:
         self.timeout_error: QEngineError | None = None
         self.value: Any = None
         self.payloads: dict[StageKey, bytes] = {}
-        self.metrics = QueryMetrics({stage.id: StageMetrics(stage.tasks) for stage in graph.stages})
+        self.metrics = metrics if metrics is not None else QueryMetrics()
+        self.metrics.stages = {stage.id: StageMetrics(stage.tasks) for stage in graph.stages}
         self._condition = threading.Condition()
         self._started = time.monotonic()
         self._delivery: tuple[Committed, ...] | None = None
@@ -46,8 +53,10 @@ class Execution:
 
     # --------------------------------------------------------------------------------------------- by the driver's thread
 
-    def finished(self, stage: int, output: TaskOutput) -> None:
-        self.metrics.stages.setdefault(stage, StageMetrics(1)).add(output)
+    def finished(self, attempt: Attempt, output: TaskOutput) -> None:
+        self.metrics.stages.setdefault(attempt.stage, StageMetrics(1)).add(output)
+        begin = time.monotonic() - self._started - output.seconds
+        self.metrics.tasks.append(TaskMetrics(attempt.stage, attempt.partition, begin, output.seconds))
 
     def advance(self, done: int, total: int) -> None:
         stages = self.metrics.stages.values()

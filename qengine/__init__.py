@@ -8,15 +8,15 @@
 This package is the public API and the only one that users import:
 
     session     Session: names, settings, and the way to an engine
-    dataframe   DataFrame: a lazy result; filter, join, group_by, ..., collect, show, explain
+    dataframe   DataFrame: a lazy result; filter, join, group_by, ..., collect, show, explain, profile
     column      Column: expressions with Python's operators; col, lit, when, outer
     functions   aggregate and scalar functions of Columns
     errors      every error, with its stable code
     cli         the `qengine` command
     display     results as text, CSV, JSON and Markdown
 
-and what it is made of: `catalog` (names to table snapshots), `query` (the plans of one query and its run), `engines`
-(which sessions share an engine).
+and what it is made of: `catalog` (names to table snapshots), `query` (the plans of one query and its run), `query_profile`
+(where the time of a run went), `engines` (which sessions share an engine).
 
 Decision: `planner` and `exec` are top-level packages beside this one, so a user's own module of that name could take their
 place. They are checked here to be our siblings; what shadows them is named.
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from qengine import errors, functions
     from qengine.column import Column, col, lit, outer, when
     from qengine.dataframe import DataFrame
+    from qengine.query_profile import Profile
     from qengine.session import Session
 
 __version__ = "0.1.0"
 
-__all__ = ["Column", "DataFrame", "Session", "__version__", "col", "errors", "functions", "lit", "outer", "when"]
+__all__ = ["Column", "DataFrame", "Profile", "Session", "__version__", "col", "errors", "functions", "lit", "outer", "when"]
 
 
 def _check_siblings() -> None:
@@ -60,7 +61,7 @@ def __getattr__(name: str) -> Any:
 
     if name in ("errors", "functions"):
         return importlib.import_module(f"qengine.{name}")
-    modules = {"DataFrame": "dataframe", "Session": "session"} | dict.fromkeys(
+    modules = {"DataFrame": "dataframe", "Profile": "query_profile", "Session": "session"} | dict.fromkeys(
         ("Column", "col", "lit", "outer", "when"), "column"
     )
     if name in modules:

@@ -12,6 +12,7 @@ from planner.errors import FileChanged, StatisticsViolated, error
 from planner.schema import Field
 from planner.sql.frame import Frame
 from qengine.query import Query
+from qengine.query_profile import Profile, Record, profile_of
 
 if TYPE_CHECKING:
     import pandas
@@ -35,8 +36,15 @@ class DataFrame:
     are called count or filter, and of every method that is added later.
     """
 
-    def __init__(self, session: Session, frame: Frame, source_files: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        frame: Frame,
+        source_files: tuple[str, ...] | None = None,
+        planning: Mapping[str, float] | None = None,
+    ) -> None:
         self._session = session
+        self._planning = planning or {}
         self._frame = frame
         self._query: Query | None = None
         self.source_files = source_files
@@ -218,17 +226,17 @@ class DataFrame:
         Raises QEngineError: ExpressionError for values out of range and the like, DataError for files, ResourceError for the
         machine, QueryCancelled. Ctrl-C cancels the query and raises KeyboardInterrupt; the session stays usable.
         """
-        self._session._check_open()
-        query = self._current_query()
-        engine, catalog = self._session._engine, self._session._catalog
-        try:
-            return query.run(engine, progress, cancel)
-        except StatisticsViolated:
-            catalog.distrust(query.bound.tables)
-        except FileChanged:
-            catalog.forget(query.bound.tables)
-        # Nothing was delivered yet, so the query is planned once more on what the files really are.
-        return self._current_query().run(engine, progress, cancel)
+        return self._run(progress, cancel, Record())
+
+    def profile(self, *, progress: ProgressCallback | None = None, cancel: threading.Event | None = None) -> Profile:
+        """Run the query and tell where its time went: planning step by step, each stage, and when no task was running.
+
+        Its plans are made anew, even if this DataFrame was collected before. The result is in it, and `print` shows the rest.
+        Raises what `collect` raises.
+        """
+        self._query = None
+        record = Record(dict(self._planning))
+        return profile_of(self._run(progress, cancel, record), record)
 
     def to_arrow(self) -> pa.Table:
         """The same as `collect()`."""
@@ -282,6 +290,21 @@ class DataFrame:
         return f"DataFrame({columns})"
 
     # -------------------------------------------------------------------------------------------------------- internal
+
+    def _run(self, progress: ProgressCallback | None, cancel: threading.Event | None, record: Record) -> pa.Table:
+        self._session._check_open()
+        query = self._current_query()
+        record.passed("refresh")
+        engine, catalog = self._session._engine, self._session._catalog
+        try:
+            return query.run(engine, progress, cancel, record)
+        except StatisticsViolated:
+            catalog.distrust(query.bound.tables)
+        except FileChanged:
+            catalog.forget(query.bound.tables)
+        # Nothing was delivered yet, so the query is planned once more on what the files really are.
+        record.passed("repeat")
+        return self._current_query().run(engine, progress, cancel, record)
 
     def _made(self, frame: Frame) -> DataFrame:
         return DataFrame(self._session, frame)

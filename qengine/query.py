@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exec.engine import Engine
+from exec.metrics import QueryMetrics
 from exec.progress import ProgressCallback
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.nullability import non_null_columns
@@ -22,6 +23,7 @@ from planner.physical.plan import plan_physical
 from planner.rule import OptimizerContext
 from planner.schema import Field
 from planner.sql import BoundQuery
+from qengine.query_profile import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,21 +79,35 @@ class Query:
         plan = self.physical(single=True)
         return cut_stages(plan) if may_run_inline(plan, BoundsAnalysis()) else None
 
-    def run(self, engine: Engine, progress: ProgressCallback | None, cancel: threading.Event | None) -> pa.Table:
-        """The result with the user's names. Raises QEngineError."""
+    def run(
+        self,
+        engine: Engine,
+        progress: ProgressCallback | None,
+        cancel: threading.Event | None,
+        record: Record | None = None,
+    ) -> pa.Table:
+        """The result with the user's names; `record` is filled. Raises QEngineError."""
         import pyarrow as pa
 
         from exec.lower.result import decode
 
         if cancel is not None and cancel.is_set():
             raise error("CANCELLED")
-        graph = self.inline_plan()
-        if graph is not None:
-            root = graph.stage(graph.root)
+        record = record if record is not None else Record()
+        _ = self.optimized
+        record.passed("optimize")
+        inline = self.inline_plan()
+        graph = record.graph = inline if inline is not None else self.stages()
+        record.passed("plan")
+        root = graph.stage(graph.root)
+        record.metrics = None
+        if inline is not None:
             parts = [engine.execute_inline(root.body, root.output)]
         else:
-            graph = self.stages()
-            root = graph.stage(graph.root)
-            parts = engine.execute(graph, progress=progress, cancel=cancel)
+            record.metrics = QueryMetrics()
+            parts = engine.execute(graph, progress=progress, cancel=cancel, metrics=record.metrics)
+        record.passed("execute")
         table = pa.concat_tables(parts) if len(parts) != 1 else parts[0]
-        return decode(table, root.output.schema, root.output.encodings, self.bound.names)
+        result = decode(table, root.output.schema, root.output.encodings, self.bound.names)
+        record.passed("deliver")
+        return result

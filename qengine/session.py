@@ -16,6 +16,7 @@ from qengine.catalog import SessionCatalog, path_tuple
 from qengine.dataframe import DataFrame
 from qengine.engines import attach, detach
 from qengine.query import Settings
+from qengine.query_profile import Record
 
 INLINE = ("auto", "off")
 
@@ -73,7 +74,10 @@ class Session:
         that cannot be read.
         """
         self._check_open()
-        return DataFrame(self, self._binder.sql(text, dialect))
+        record = Record()
+        frame = self._binder.sql(text, dialect, lambda: record.passed("parse"))
+        record.passed("bind")
+        return DataFrame(self, frame, planning=record.seconds)
 
     def table(self, name: str) -> DataFrame:
         """All columns of a registered table or view, or of a file, by its name.

@@ -5,7 +5,7 @@ Every function binds sqlglot expressions by the same functions as a SELECT does;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -56,10 +56,10 @@ class FrameBinder:
 
     # ---------------------------------------------------------------------------------------------------------- sources
 
-    def sql(self, text: str, dialect: str) -> Frame:
-        """The result of one SQL query."""
+    def sql(self, text: str, dialect: str, parsed: Callable[[], None] = lambda: None) -> Frame:
+        """The result of one SQL query. `parsed` is called between parsing and binding."""
         allocator = RecordingAllocator(self.allocator)
-        bound = bind(text, self._catalog, dialect, allocator)
+        bound = bind(text, self._catalog, dialect, allocator, parsed)
         relations = relations_of("", bound.names, bound.plan.columns)
         return Frame(bound.plan, relations, {}, bound.tables, frozenset(allocator.ids), {})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -35,8 +36,14 @@ class BoundQuery:
     allocator: ColumnAllocator
 
 
-def bind(text: str, catalog: Catalog, dialect: str = "duckdb", allocator: ColumnAllocator | None = None) -> BoundQuery:
-    """Bind one SELECT statement (or VALUES, or a parenthesized one).
+def bind(
+    text: str,
+    catalog: Catalog,
+    dialect: str = "duckdb",
+    allocator: ColumnAllocator | None = None,
+    parsed: Callable[[], None] = lambda: None,
+) -> BoundQuery:
+    """Bind one SELECT statement (or VALUES, or a parenthesized one). `parsed` is called between parsing and binding.
 
     Raises the subclasses of QueryError in `planner.errors`, with a position in `text` wherever the construct at fault has one,
     and whatever DataError the catalog raises for a file that cannot be read.
@@ -46,6 +53,7 @@ def bind(text: str, catalog: Catalog, dialect: str = "duckdb", allocator: Column
         statement = parse(text, dialect)
         if not isinstance(statement, (exp.Query, exp.Values)):
             raise _not_a_query(text)
+        parsed()
         bound = bind_query(context, statement, Scope(None, {}))
     except RecursionError:
         raise error("TOO_DEEP") from None
