@@ -13,6 +13,7 @@ from planner.analysis.ordering import ordering_of
 from planner.dir import (
     BATCH,
     SCATTERING,
+    Determinism,
     Dir,
     Exchange,
     Hash,
@@ -35,19 +36,19 @@ from planner.tree import Node, kind_mask, rewrite, walk
 
 def cut_stages(root: PhysicalPlan, version: int = 1) -> StageGraph:
     """The stage graph of a plan, checked against the six laws. Its root stage delivers the result."""
-    cutter = _Cutter(root)
+    determinism = DeterminismAnalysis(root)
+    cutter = _Cutter(root, determinism)
     body = rewrite(root, cutter.cut, kind_mask(ExchangePlan))
     assert isinstance(body, PhysicalPlan)
-    cutter.add_stage(body, root)
+    cutter.add_stage(body, determinism.level(root))
     graph = StageGraph(tuple(cutter.stages), tuple(cutter.exchanges), len(cutter.stages) - 1, version)
     check_laws(graph)
     return graph
 
 
 class _Cutter:
-    def __init__(self, root: PhysicalPlan) -> None:
-        self.determinism = DeterminismAnalysis(root)
-        self.originals = {plan.number: plan for plan in _exchanges(root)}
+    def __init__(self, root: PhysicalPlan, determinism: DeterminismAnalysis) -> None:
+        self.levels = _levels(root, determinism)
         self.bounds = BoundsAnalysis()
         self.stages: list[Stage] = []
         self.producers: dict[int, Stage] = {}
@@ -59,9 +60,8 @@ class _Cutter:
         Exchanges with the same node as their input share its stage.
         """
         assert isinstance(current, ExchangePlan)
-        original = self.originals[current.number]
         if id(current.input) not in self.producers:
-            self.producers[id(current.input)] = self.add_stage(current.input, original.input)
+            self.producers[id(current.input)] = self.add_stage(current.input, self.levels[current.number])
         stage = self.producers[id(current.input)]
         dir = replace(stage.output, partitioning=current.partitioning, ordering=())
         exchange = Exchange(len(self.exchanges), stage.id, -1, current.pattern, dir)
@@ -78,13 +78,12 @@ class _Cutter:
             current.number,
         )
 
-    def add_stage(self, body: PhysicalPlan, original: PhysicalPlan) -> Stage:
-        """`original` is the same plan before its inputs were cut."""
+    def add_stage(self, body: PhysicalPlan, determinism: Determinism) -> Stage:
         bounds = self.bounds.columns(body)
         encodings = tuple(encoding_for(column.dtype, bounds.get(column.id)) for column in body.columns)
         partitioning = self._partitioning(body)
         output = Dir(body.columns, encodings, partitioning, ordering_of(body), BATCH)
-        stage = Stage(len(self.stages), partition_count(partitioning), body, output, self.determinism.level(original))
+        stage = Stage(len(self.stages), partition_count(partitioning), body, output, determinism)
         self.stages.append(stage)
         for source in exchange_sources(body):
             self.exchanges[source.exchange] = replace(self.exchanges[source.exchange], consumer=stage.id)
@@ -124,5 +123,11 @@ def _projected(partitioning: Partitioning, project: ProjectExec | None) -> Parti
     return Offered((partitioning,)).rename(kept).partitionings[0]
 
 
-def _exchanges(root: PhysicalPlan) -> list[ExchangePlan]:
-    return [plan for plan in walk(root, kind_mask(ExchangePlan)) if isinstance(plan, ExchangePlan)]
+def _levels(root: PhysicalPlan, determinism: DeterminismAnalysis) -> dict[int, Determinism]:
+    """By the number of an exchange the determinism of the stage below it, which is that of the weakest exchange that reads it."""
+    exchanges = [plan for plan in walk(root, kind_mask(ExchangePlan)) if isinstance(plan, ExchangePlan)]
+    weakest: dict[int, Determinism] = {}
+    for exchange in exchanges:
+        key = id(exchange.input)
+        weakest[key] = min(weakest.get(key, Determinism.ORDERED), determinism.level(exchange))
+    return {exchange.number: weakest[id(exchange.input)] for exchange in exchanges}
