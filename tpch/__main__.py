@@ -1,4 +1,5 @@
-"""The command line: `python -m tpch generate | run | check | report | compare | answers`.
+"""The command line: `python -m tpch generate | run | check | report | compare | explain | profile |
+answers`.
 
 Errors are one line and exit status 1, where a command has no other.
 """
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tpch import generate, generate_command, run_command
+from tpch import explain, generate, generate_command, run_command
 from tpch.arguments import add_data, add_queries
 from tpch.compare import command as compare
 from tpch.errors import TpchError
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     run_command.add_commands(commands)
     report.add_command(commands)
     compare.add_command(commands)
+    explain.add_commands(commands)
     _add_answers(commands)
     return parser
 
