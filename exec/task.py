@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import polars as pl
 
 from exec.attempts import Attempt, TaskOutput
 from exec.exchange.reader import InputFile, read_exchange
-from exec.exchange.writer import write_output
+from exec.exchange.writer import OutputWriter
 from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
 from exec.messages import RunMessage, StageMessage
@@ -69,16 +69,18 @@ def run_task(
         return shared.read(attempt.query, source, inputs[source.exchange]).lazy()
 
     query_folders = [folder / query_folder(attempt.query) for folder in folders]
-    with unchanged_files(stage.body, attempt.partition):
+    name = f"{attempt}-{os.getpid()}.arrow"
+    with (
+        unchanged_files(stage.body, attempt.partition),
+        OutputWriter(stage.output, stage.layouts, query_folders, name) as writer,
+    ):
         frame = deliver(lower_body(stage.body, attempt.partition, read, stored), stage.body, stage.output)
-        output = write_output(_batches(frame), stage.output, stage.layouts, query_folders, f"{attempt}-{os.getpid()}.arrow")
+        # Not collect_batches: there a panic in a thread of Polars ends the batches as if there were no more.
+        frame.sink_batches(
+            writer.write, chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming", optimizations=OPTIMIZATIONS
+        )
+        output = writer.finish()
     return replace(output, seconds=time.perf_counter() - started, cpu_seconds=time.process_time() - cpu_started)
-
-
-def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    return iter(
-        frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming", optimizations=OPTIMIZATIONS)
-    )
 
 
 def query_folder(query: int) -> str:

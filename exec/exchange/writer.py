@@ -11,7 +11,7 @@ three numbers and a string: 11 ms for 16 buckets, against 20 ms for `partition_b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,56 +34,71 @@ SCATTER_BYTES = 64 << 20
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 
 
-def write_output(
-    batches: Iterable[pl.DataFrame], output: Dir, layouts: Sequence[Layout], folders: list[Path], name: str
-) -> TaskOutput:
-    """Write all batches in every layout. Raises DISK_FULL, and whatever the batches raise; then no file stays.
+class OutputWriter:
+    """Takes the batches of a task as they are made, and writes them in every layout. A context manager.
 
-    The columns of the batches are those of `output`, in its encodings. Without rows no file is written.
+    The columns of the batches are those of `output`, in its encodings. Without rows no file is written, and without `finish` no
+    file stays.
     """
-    schema = arrow_schema(output)
-    chunks: list[Chunk] = []
-    file: OutputFile | None = None
-    writer: pa.ipc.RecordBatchFileWriter | None = None
-    rows = 0
-    try:
-        for frame in _regrouped(batches, any(layout is not None for layout in layouts)):
-            rows += frame.height
-            for number, layout in enumerate(layouts):
-                for bucket, batch in _buckets(frame, output, layout, schema):
-                    if writer is None:
-                        file = OutputFile(folders, name)
-                        writer = pa.ipc.new_file(file.sink, schema, options=_OPTIONS)
-                    writer.write_batch(batch)
-                    chunks.append(Chunk(number, bucket, batch.num_rows, batch.nbytes))
-        if writer is None or file is None:
+
+    def __init__(self, output: Dir, layouts: Sequence[Layout], folders: list[Path], name: str) -> None:
+        self._output = output
+        self._layouts = layouts
+        self._folders = folders
+        self._name = name
+        self._schema = arrow_schema(output)
+        self._together = any(layout is not None for layout in layouts)
+        self._pending: list[pl.DataFrame] = []
+        self._pending_rows = self._pending_bytes = 0
+        self._chunks: list[Chunk] = []
+        self._rows = 0
+        self._file: OutputFile | None = None
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write a batch; if it will be scattered, with so many others that the parts are not tiny. Raises DISK_FULL."""
+        if frame.height == 0:
+            return
+        if not self._together:
+            self._write(frame)
+            return
+        self._pending.append(frame)
+        self._pending_rows += frame.height
+        self._pending_bytes += int(frame.estimated_size())
+        if self._pending_rows >= SCATTER_ROWS or self._pending_bytes >= SCATTER_BYTES:
+            self._flush()
+
+    def finish(self) -> TaskOutput:
+        """Write what is left and give the file its name. Raises DISK_FULL."""
+        self._flush()
+        if self._writer is None or self._file is None:
             return EMPTY_OUTPUT
-        writer.close()
-        path, size = file.commit()
-    finally:
-        if file is not None:
-            file.__exit__()
-    return TaskOutput(path, size, rows, sum(chunk.bytes for chunk in chunks), tuple(chunks))
+        self._writer.close()
+        path, size = self._file.commit()
+        return TaskOutput(path, size, self._rows, sum(chunk.bytes for chunk in self._chunks), tuple(self._chunks))
 
+    def _flush(self) -> None:
+        if self._pending:
+            together = pl.concat(self._pending)
+            self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+            self._write(together)
 
-def _regrouped(batches: Iterable[pl.DataFrame], together: bool) -> Iterator[pl.DataFrame]:
-    """The batches that have rows; if they will be scattered, so many of them at once that the parts are not tiny."""
-    pending: list[pl.DataFrame] = []
-    rows = size = 0
-    for batch in batches:
-        if batch.height == 0:
-            continue
-        if not together:
-            yield batch
-            continue
-        pending.append(batch)
-        rows += batch.height
-        size += int(batch.estimated_size())
-        if rows >= SCATTER_ROWS or size >= SCATTER_BYTES:
-            yield pl.concat(pending)
-            pending, rows, size = [], 0, 0
-    if pending:
-        yield pl.concat(pending)
+    def _write(self, frame: pl.DataFrame) -> None:
+        self._rows += frame.height
+        for number, layout in enumerate(self._layouts):
+            for bucket, batch in _buckets(frame, self._output, layout, self._schema):
+                if self._writer is None:
+                    self._file = OutputFile(self._folders, self._name)
+                    self._writer = pa.ipc.new_file(self._file.sink, self._schema, options=_OPTIONS)
+                self._writer.write_batch(batch)
+                self._chunks.append(Chunk(number, bucket, batch.num_rows, batch.nbytes))
+
+    def __enter__(self) -> OutputWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._file is not None:
+            self._file.__exit__()
 
 
 def _buckets(frame: pl.DataFrame, output: Dir, layout: Layout, schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:

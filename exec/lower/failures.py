@@ -85,11 +85,12 @@ def _of_file(exception: OSError, text: str, files: Collection[str]) -> QEngineEr
 
 
 def _path(text: str, files: Collection[str]) -> str:
-    found = re.search(r"(/[^\s:'\"]+)", text)
-    if found:
-        return found[1]
+    named = [path for path in files if path in text]
+    if named:
+        return max(named, key=len)
     if not files:
-        return "a file"
+        found = re.search(r"(/[^\s:'\"]+)", text)
+        return found[1] if found else "a file"
     first = min(files)
     return first if len(files) == 1 else f"{first} or another of {len(files)} files"
 

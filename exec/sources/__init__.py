@@ -19,7 +19,8 @@ from exec.lower.failures import FOREIGN, translate
 from exec.sources.identity import verify
 from exec.store.segments import StoredColumns
 from planner.dir import Split
-from planner.physical.nodes import PhysicalPlan, TableScan, task_splits
+from planner.errors import InternalError, error
+from planner.physical.nodes import PhysicalPlan, TableScan, table_scans, task_splits
 
 
 @contextmanager
@@ -34,10 +35,26 @@ def unchanged_files(body: PhysicalPlan, partition: int) -> Iterator[None]:
         yield
     except (Exception, *FOREIGN) as problem:
         _verify_all(splits)
-        if isinstance(problem, FOREIGN):
-            raise translate(problem, {split.path for split in splits}) from problem
-        raise
+        if not isinstance(problem, FOREIGN):
+            raise
+        raised = translate(problem, {split.path for split in splits})
+        if isinstance(raised, InternalError) and (broken := _broken_file(body, splits)):
+            raised = error("FILE_INVALID", path=broken, format="Parquet", detail="the reader failed on it")
+        raise raised from problem
     _verify_all(splits)
+
+
+def _broken_file(body: PhysicalPlan, splits: Collection[Split]) -> str | None:
+    """The first of a task's files that cannot be read to its end: what a reader says in a panic is not always about a file."""
+    scans = [scan for scan in table_scans(body) if scan.format != "memory"]
+    names = {part.split.path: scan.names for scan in scans for ranges in scan.partitions for part in ranges}
+    for path in sorted(split.path for split in splits):
+        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names[path])
+        try:
+            rows.sink_batches(lambda batch: None, engine="streaming")
+        except FOREIGN:
+            return path
+    return None
 
 
 def _verify_all(splits: Collection[Split]) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 import exec.sources.parquet as scans
 import qengine
-from qengine.errors import QEngineError
+from exec.backends.inline import execute_inline
+from planner.physical.cut_stages import cut_stages
+from qengine.errors import FileChanged, QEngineError
 
 pytestmark = pytest.mark.cluster
 
@@ -37,9 +39,13 @@ def test_a_file_replaced_after_it_was_looked_at(tmp_path, monkeypatch):
     original = scans.verify
     monkeypatch.setattr(scans, "verify", verify)
     with qengine.Session(workers=1) as session:
-        answer = session.sql(f"SELECT count(*) AS n, sum(a) AS s, min(a) AS m FROM '{path}'").collect().to_pylist()
-    assert looked
-    assert answer == [{"n": 2000, "s": 4000, "m": 2}]
+        frame = session.sql(f"SELECT count(*) AS n, sum(a) AS s, min(a) AS m FROM '{path}'")
+        graph = cut_stages(frame._current_query().physical(single=True))
+        root = graph.stage(graph.root)
+        with pytest.raises(FileChanged):
+            execute_inline(root.body, root.output)
+        assert looked
+        assert frame.collect().to_pylist() == [{"n": 2000, "s": 4000, "m": 2}]
 
 
 def test_a_writer_that_never_rests(tmp_path):

@@ -13,7 +13,7 @@ from exec.events import Committed, Input
 from exec.exchange.hashing import bucket_ids
 from exec.exchange.layout import input_files, layouts
 from exec.exchange.reader import InputFile, InputLost, read_exchange
-from exec.exchange.writer import write_output
+from exec.exchange.writer import Layout, OutputWriter
 from exec.lower.joins import ROW_MARK
 from planner.dir import Determinism, Dir, Exchange, Hash, Pattern, Single, Stage, StageGraph
 from planner.dtypes import BIGINT, DATE, NULL, TIMESTAMP, VARCHAR, decimal
@@ -42,6 +42,13 @@ def frame(rows: int, first: int = 0) -> pl.DataFrame:
     return pl.DataFrame({"c1": range(first, first + rows), "c2": [f"text {i}" for i in range(first, first + rows)]})
 
 
+def write(batches: list[pl.DataFrame], output: Dir, written: list[Layout], folder: Path, name: str = "out") -> TaskOutput:
+    with OutputWriter(output, written, [folder], name) as writer:
+        for batch in batches:
+            writer.write(batch)
+        return writer.finish()
+
+
 def read(output: TaskOutput, dir: Dir, layout: int = 0, bucket: int = 0) -> pl.DataFrame:
     batches = tuple(i for i, chunk in enumerate(output.chunks) if (chunk.layout, chunk.bucket) == (layout, bucket))
     files = [InputFile(ATTEMPT, output.path, output.size, batches)] if batches else []
@@ -50,7 +57,7 @@ def read(output: TaskOutput, dir: Dir, layout: int = 0, bucket: int = 0) -> pl.D
 
 def test_rows_keep_their_order(tmp_path: Path) -> None:
     dir = output_dir(KEY, TEXT)
-    output = write_output(iter([frame(10), frame(0), frame(10, 10)]), dir, [None], [tmp_path / "q1"], "out")
+    output = write([frame(10), frame(0), frame(10, 10)], dir, [None], tmp_path / "q1")
     assert (output.rows, [chunk.rows for chunk in output.chunks]) == (20, [10, 10])
     assert read(output, dir).equals(frame(20))
 
@@ -58,15 +65,15 @@ def test_rows_keep_their_order(tmp_path: Path) -> None:
 def test_rows_without_columns_are_counted(tmp_path: Path) -> None:
     dir = output_dir()
     rows = pl.DataFrame({ROW_MARK: [False] * 3})
-    output = write_output(iter([rows, rows]), dir, [None], [tmp_path / "q1"], "out")
+    output = write([rows, rows], dir, [None], tmp_path / "q1")
     found = read(output, dir)
     assert (output.rows, found.height, found.columns) == (6, 6, [ROW_MARK])
-    assert read(write_output(iter([]), dir, [None], [tmp_path / "q1"], "none"), dir).height == 0
+    assert read(write([], dir, [None], tmp_path / "q1", "none"), dir).height == 0
 
 
 def test_no_rows_are_no_file(tmp_path: Path) -> None:
     dir = output_dir(KEY, TEXT)
-    output = write_output(iter([frame(0)]), dir, [None], [tmp_path / "q1"], "out")
+    output = write([frame(0)], dir, [None], tmp_path / "q1")
     assert output.path == "" and output.rows == 0
     assert read(output, dir).schema == {"c1": pl.Int64, "c2": pl.String}
 
@@ -75,7 +82,7 @@ def test_no_rows_are_no_file(tmp_path: Path) -> None:
 def test_scattered_rows_come_back_by_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     monkeypatch.setattr("exec.exchange.writer.SCATTER_ROWS", limit)
     dir = output_dir(KEY, TEXT)
-    output = write_output(iter([frame(50), frame(50, 50)]), dir, [HASH], [tmp_path / "q1"], "out")
+    output = write([frame(50), frame(50, 50)], dir, [HASH], tmp_path / "q1")
     everything = frame(100)
     ids = bucket_ids(everything, HASH, dir.schema, dir.encodings)
     for bucket in range(8):
@@ -86,7 +93,7 @@ def test_a_scattered_file_is_compact(tmp_path: Path) -> None:
     """Strings travel without the rest of the column's buffer."""
     dir = output_dir(KEY, TEXT)
     big = pl.DataFrame({"c1": range(20_000), "c2": ["x" * 100] * 20_000})
-    output = write_output(iter([big]), dir, [HASH], [tmp_path / "q1"], "out")
+    output = write([big], dir, [HASH], tmp_path / "q1")
     assert output.size < 20_000 * 116 * 1.1
     assert output.bytes < 20_000 * 116 * 1.1
 
@@ -105,7 +112,7 @@ def test_every_encoding_survives(tmp_path: Path) -> None:
         },
         schema={"c3": pl.Decimal(38, 0), "c4": pl.Int64, "c5": pl.Date, "c6": pl.Datetime("us"), "c7": pl.Null},
     )
-    output = write_output(iter([made]), dir, [None], [tmp_path / "q1"], "out")
+    output = write([made], dir, [None], tmp_path / "q1")
     back = read(output, dir)
     assert back.schema["c3"] == pl.Int128 and back["c3"].to_list() == [10**37, None, -5]
     assert back.drop("c3").equals(made.drop("c3"))
@@ -121,7 +128,7 @@ def test_two_consumers_two_layouts(tmp_path: Path) -> None:
     gathered = Exchange(1, 0, 2, Pattern.GATHER, dir)
     graph = StageGraph(stages, (hashed, gathered), root=2)
     assert layouts(graph, 0) == (HASH, None) and layouts(graph, 2) == (None,)
-    output = write_output(iter([frame(100)]), dir, layouts(graph, 0), [tmp_path / "q1"], "out")
+    output = write([frame(100)], dir, layouts(graph, 0), tmp_path / "q1")
     entry = Committed(ATTEMPT, output, 0, ())
     whole = input_files(graph, Input(gathered, (entry,)), 0)
     assert read_exchange(whole, dir.schema, dir.encodings).equals(frame(100))
@@ -131,7 +138,7 @@ def test_two_consumers_two_layouts(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_a_loss(tmp_path: Path) -> None:
     dir = output_dir(KEY, TEXT)
-    output = write_output(iter([frame(10)]), dir, [None], [tmp_path / "q1"], "out")
+    output = write([frame(10)], dir, [None], tmp_path / "q1")
     Path(output.path).write_bytes(Path(output.path).read_bytes()[:-1])
     with pytest.raises(InputLost) as caught:
         read(output, dir)
@@ -146,5 +153,5 @@ def test_a_damaged_file_is_a_loss(tmp_path: Path) -> None:
 
 def test_a_wrong_type_is_noticed_by_the_writer(tmp_path: Path) -> None:
     with pytest.raises(InternalError):
-        write_output(iter([frame(10)]), output_dir(KEY, DAY), [None], [tmp_path / "q1"], "out")
+        write([frame(10)], output_dir(KEY, DAY), [None], tmp_path / "q1")
     assert not (tmp_path / "q1").exists() or not list((tmp_path / "q1").iterdir())
