@@ -2,13 +2,14 @@
 
 While it waits it samples memory and processor time of the whole tree (`process_tree`). A tree that takes longer than its
 timeout, or more memory than its limit, or the last memory that the machine has, is killed: that is the verdict of a run, not
-the end of the benchmark.
+the end of the benchmark. Each process has a folder of its own to work in and for temporary files, which is removed with it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import re
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from tpch import process_tree
 from tpch.engine_messages import Done, Execute, Executed, ExecuteStreams, Failed, Load, Open, Opened, Reply, Request
@@ -95,25 +97,29 @@ class EngineProcess:
     """One engine in a process of its own; `alive` until it is closed, or killed by a timeout, its memory or a crash."""
 
     def __init__(self, adapter: str, settings: Settings, timeout: float):
-        """Start the process. `timeout` is in seconds, for each request."""
+        """Start the process. `timeout` is in seconds, for each request. Raises OSError if it cannot be started."""
         self.settings = settings
         self.alive = True
         self.startup_seconds = 0.0
         self._timeout = timeout
         self._started = time.perf_counter()
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._scratch = tempfile.TemporaryDirectory(prefix="tpch-", ignore_cleanup_errors=True)
+        self._log = Path(self._scratch.name, "log")
         mine, theirs = multiprocessing.Pipe()
         self._connection: Connection = mine
         command = [sys.executable, "-P", "-m", "tpch.engine_process", str(theirs.fileno()), adapter]
         # A session of its own: Ctrl-C is for the runner, which ends the engines in an orderly way.
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._scratch.name,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_path()), "TMPDIR": self._scratch.name},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
         theirs.close()
 
     def open(self) -> Opened:
@@ -147,13 +153,13 @@ class EngineProcess:
             yield reply, watch.measured
 
     def settle(self, longest: float = 30.0) -> None:
-        """Wait until the tree does nothing in the background any more: under 5 % of a core for a tenth of a second."""
+        """Wait until the tree does nothing in the background any more: at most 5 % of a core for a fifth of a second."""
         deadline = time.perf_counter() + longest
         before = process_tree.usage(self._process.pid).cpu_seconds
         while self.alive and time.perf_counter() < deadline:
-            time.sleep(0.1)
+            time.sleep(0.2)
             after = process_tree.usage(self._process.pid).cpu_seconds
-            if after - before < 0.005:
+            if after - before < 0.015:
                 return
             before = after
 
@@ -168,8 +174,7 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             process_tree.kill(self._process.pid)
             self._process.wait()
-        process_tree.kill_group(self._process.pid)
-        self._log.close()
+        self._clean_up()
 
     def kill(self) -> None:
         """End the process and all below it at once."""
@@ -178,9 +183,12 @@ class EngineProcess:
         self.alive = False
         process_tree.kill(self._process.pid)
         self._process.wait()
-        process_tree.kill_group(self._process.pid)
         self._connection.close()
-        self._log.close()
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        process_tree.kill_group(self._process.pid)
+        self._scratch.cleanup()
 
     def _watch(self) -> _Watch:
         return _Watch(self._process.pid, self.settings.memory_limit)
@@ -225,9 +233,15 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return "the process closed its connection"
         how = f"by signal {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
-        self._log.seek(0)
-        lines = [line.strip() for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
+        written = self._log.read_text(encoding="utf-8", errors="replace")
+        lines = [line.strip() for line in written.splitlines() if line.strip()]
         return f"the process ended {how}" + (f": {lines[-1]}" if lines else "")
+
+
+def _import_path() -> list[str]:
+    """Where the process of an engine finds this package, then what it would find anyway."""
+    package = str(Path(__file__).resolve().parents[1])
+    return [package, *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def verdict_of(failed: Failed) -> Verdict:

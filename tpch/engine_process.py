@@ -19,6 +19,9 @@ from multiprocessing.connection import Connection
 from tpch.engine_messages import Done, Execute, Executed, Failed, Load, Open, Opened, Reply, Request
 from tpch.engines.protocol import Engine, Statement
 
+_CLOSE_PATIENCE = 3.0
+"""Seconds that an engine has to end a query and to close when the runner has gone."""
+
 
 def describe(error: BaseException) -> str:
     """Code and message of an error of an engine, or the kind of any other, in one line."""
@@ -30,11 +33,15 @@ def describe(error: BaseException) -> str:
 
 def serve(connection: Connection, adapter: str) -> None:
     """Answer requests until the connection ends."""
-    requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+    requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(connection, requests), daemon=True).start()
     engine: Engine | None = None
     while True:
         request = requests.get()
+        if request is None:
+            if engine is not None:
+                engine.close()
+            return
         try:
             if isinstance(request, Open):
                 module, _, name = adapter.partition(":")
@@ -58,12 +65,15 @@ def serve(connection: Connection, adapter: str) -> None:
             connection.send(Failed(describe(error)))
 
 
-def _read(connection: Connection, requests: queue.SimpleQueue[Request]) -> None:
+def _read(connection: Connection, requests: queue.SimpleQueue[Request | None]) -> None:
     try:
         while True:
             requests.put(connection.recv())
     except (EOFError, OSError):
-        os._exit(0)  # whatever the engine is doing: nobody waits for it any more
+        requests.put(None)
+        # Whatever the engine is doing: nobody waits for it any more.
+        time.sleep(_CLOSE_PATIENCE)
+        os._exit(0)
 
 
 def _execute(engine: Engine, statement: Statement, stream: int = 0) -> Executed:

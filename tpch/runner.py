@@ -161,7 +161,7 @@ class _Benchmark:
     def _participant(self, name: str, mode: Mode) -> _Participant:
         options = self._options
         chosen = options.engine_options.get(name, {})
-        settings = Settings(options.folder, self._threads, self._memory_limit, mode, chosen)
+        settings = Settings(options.folder.resolve(), self._threads, self._memory_limit, mode, chosen)
         return _Participant(name, self._adapters[name], settings, options.timeout)
 
     def _measure(self, mode: Mode, group: list[_Participant]) -> None:
@@ -381,7 +381,10 @@ class _Participant:
         if self._process is not None and self._process.alive:
             return self._process
         self._executions.clear()
-        process = self._process = EngineProcess(self._adapter, self.settings, self._timeout)
+        try:
+            process = self._process = EngineProcess(self._adapter, self.settings, self._timeout)
+        except OSError as problem:
+            raise EngineFailure(Verdict.FAILED, f"its process cannot be started: {problem.strerror or problem}") from None
         try:
             opened = process.open()
             if self.settings.mode is Mode.MEMORY:

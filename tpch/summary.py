@@ -80,7 +80,7 @@ def _mode_table(result: Result, mode: Mode, subject: str) -> str:
     shared = [number for number in result.queries if all(medians[name, number] is not None for name in taking_part)]
     label = "" if len(shared) == len(result.queries) else f"of the {len(shared)} that all answered"
     footer = []
-    for title, combine in (("total", sum), ("geometric mean", geometric_mean)):
+    for title, combine in (("total", sum), ("geometric mean", _geometric_mean)):
         combined = {
             name: combine([medians[name, number] or 0.0 for number in shared]) if name in taking_part and shared else None
             for name in names
@@ -97,6 +97,11 @@ def _mode_table(result: Result, mode: Mode, subject: str) -> str:
     return "\n".join([_aligned(table, footer=len(footer)), *reasons, *([""] if reasons else [])])
 
 
+def _geometric_mean(values: Sequence[float]) -> float | None:
+    """None where a value is 0: too short for the clock."""
+    return geometric_mean(values) if all(values) else None
+
+
 def _throughput(result: Result, mode: Mode) -> str:
     lines = []
     for record in result.engines:
@@ -106,7 +111,7 @@ def _throughput(result: Result, mode: Mode) -> str:
         streams = len({run.stream for run in runs})
         correct = sum(run.verdict is Verdict.CORRECT for run in runs)
         label = f"{record.name}: throughput run with {streams} streams, {correct}/{len(runs)} correct"
-        if correct == len(runs):
+        if correct == len(runs) and any(run.seconds for run in runs):
             elapsed = max(sum(run.seconds or 0.0 for run in runs if run.stream == stream) for stream in range(1, streams + 1))
             label += f", {elapsed:.3f} s, {len(runs) * 3600 / elapsed:.0f} queries per hour"
         lines.append(label)
