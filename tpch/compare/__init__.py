@@ -2,6 +2,8 @@
 
     noise       how much two samples of times differ, how sure that is, and what may be said of many of them at once
     comparable  whether two results are of the same thing at all
+    pair        one engine in one mode in two results: its samples
+    drift       what the machine became slower or faster by, and how sure that is
     changes     two results to a `Comparison`: per engine, mode and query, in total and in geometric mean
     text        a Comparison as plain text, on a terminal in colours, and as Markdown
     command     `python -m tpch compare A.json B.json`
@@ -16,9 +18,10 @@ The rule, applied per engine to all queries of all modes together:
    alone say little about their own spread; and from a spread between results, since each result has its own processes with
    their own placement in memory (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 3. Where other engines of the same version were measured in both results, what they all became slower or faster by is the drift of
-   the machine, and is taken out. Without such peers a slower machine looks like a slower engine, and the text says so.
-4. A change is found if it is significant at `LEVEL` after Holm's correction (1979) for all that is judged of the engine, and is
-   at least the threshold (relative), and at least `FLOOR` seconds (absolute).
+   the machine, and is taken out; how unsure that is (`drift` says from what) is added to the error of every change. Without such
+   peers a slower machine looks like a slower engine, and the text says so.
+4. A change is found if it is significant after Holm's correction (1979) for all queries of the engine, or for all its totals and
+   geometric means, and is at least the threshold (relative), and at least `FLOOR` seconds (absolute).
 5. A query that was correct before and is not any more is a regression whatever its time.
 
 tests/unit/tpch/test_compare.py holds the rates of errors of this rule, by simulation: false alarms of a whole comparison, and

@@ -6,23 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from statistics import geometric_mean, median
+from statistics import geometric_mean
+from typing import NamedTuple
 
 from tpch.compare.comparable import changes_of, differences_of, modes_of, record_of, refuse_different
-from tpch.compare.noise import Shift, combined, noise_of, shift, significant, undisturbed
+from tpch.compare.drift import drift_of
+from tpch.compare.noise import Shift, combined, significant
+from tpch.compare.pair import LEAST, EnginePair
 from tpch.errors import TpchError
-from tpch.results import EngineRecord, Mode, Result, Run, Verdict
+from tpch.results import Mode, Result
+from tpch.summary import SUBJECT
 
 THRESHOLD = 5.0
 """Percent below which a change is none, unless told otherwise."""
 FLOOR = 0.001
 """Seconds below which a change is none."""
-LEVEL = 0.05
-"""Probability that anything at all of an engine is found slower when nothing is; the same for faster."""
+QUERY_LEVEL = 0.035
+"""Probability that any query of an engine is found slower when none is; the same for faster."""
+OVERALL_LEVEL = 0.015
+"""The same for totals and geometric means, which are few and tell much: with queries, 5% of all comparisons."""
 TOTAL = "total"
 MEAN = "geometric mean"
-_LEAST = 1e-6  # seconds: a time of 0 has no logarithm
-_OWN = "qengine"
 
 
 class Change(StrEnum):
@@ -102,10 +106,10 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
             notes.append(f"{record.name} {record.mode} was not available in both: {old.reason or record.reason}")
             continue
         notes += changes_of(old, record)
-        pairs.append(_Pair(before, after, old, record))
+        pairs.append(EnginePair(before, after, old, record))
     if not pairs:
         raise TpchError(f"the results have no engine and mode in common: {modes_of(before)}; and {modes_of(after)}")
-    if not any(pair.shifts or pair.broken for pair in pairs):
+    if not any(pair.shifts or _has_broken(pair) for pair in pairs):
         raise TpchError("nothing can be judged: that takes two correct runs or more of a query in both results (--runs)")
     series: list[Series] = []
     for engine in dict.fromkeys(pair.engine for pair in pairs):
@@ -119,95 +123,77 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
     return Comparison(threshold, tuple(series), tuple(notes))
 
 
-class _Pair:
-    """One engine in one mode in both results: the shift of each query that can be judged, and why others cannot."""
-
-    def __init__(self, before: Result, after: Result, old: EngineRecord, new: EngineRecord) -> None:
-        self.engine, self.mode = new.name, new.mode
-        self.steady = old.version == new.version
-        self.queries = [number for number in before.queries if number in after.queries]
-        self._results = (before, after)
-        times = {number: (_logarithms(before, new, number), _logarithms(after, new, number)) for number in self.queries}
-        self.samples = {number: pair for number, pair in times.items() if all(len(sample) > 1 for sample in pair)}
-        self.noise = noise_of(list(self.samples.values()))
-        self.shifts = {number: shift(pair, self.noise) for number, pair in self.samples.items()}
-
-    @property
-    def broken(self) -> list[int]:
-        return [number for number in self.queries if self.unjudged(number).change is Change.BROKEN]
-
-    def medians(self, number: int) -> tuple[float | None, float | None]:
-        before, after = (result.median(self.engine, self.mode, number) for result in self._results)
-        return before, after
-
-    def unjudged(self, number: int) -> Row:
-        """The row of a query that has no shift."""
-        before, after = self.medians(number)
-        wrongs = [_wrong(result.runs_of(self.engine, self.mode, number)) for result in self._results]
-        name = f"Q{number}"
-        if before is not None and after is None and wrongs[1]:
-            return Row(name, Change.BROKEN, before, after, detail=wrongs[1])
-        if before is None and after is not None and wrongs[0]:
-            return Row(name, Change.MENDED, before, after, detail=f"before: {wrongs[0]}")
-        return Row(name, Change.UNJUDGED, before, after, detail=wrongs[1] or wrongs[0] or "too few runs")
-
-    def disturbed(self, number: int) -> str:
-        """How many runs were left out, in words."""
-        counts = [len(sample) - len(undisturbed(sample, self.noise.typical)) for sample in self.samples[number]]
-        return f"disturbed runs: {counts[0]} before, {counts[1]} after" if any(counts) else ""
-
-
-def _judge(pairs: Sequence[_Pair], references: Sequence[list[_Pair]], threshold: float) -> list[Series]:
-    """All modes of one engine: their hypotheses are one family."""
-    tested: list[tuple[int, Row, Shift]] = []
-    drifts = [_drift(peers) for peers in references]
+def _judge(pairs: Sequence[EnginePair], references: Sequence[list[EnginePair]], threshold: float) -> list[Series]:
+    """All modes of one engine: their queries are one family of hypotheses, what is over all of them another."""
+    drifts = [drift_of(pair, peers) for pair, peers in zip(pairs, references, strict=True)]
+    queries: list[_Tested] = []
+    overall: list[_Tested] = []
     for place, (pair, drift) in enumerate(zip(pairs, drifts, strict=True)):
-        for row, change in _estimates(pair):
-            tested.append((place, row, change.less(drift) if drift is not None else change))
-    slower = significant([change.p_slower for _, _, change in tested], LEVEL)
-    faster = significant([change.p_faster for _, _, change in tested], LEVEL)
-    judged: list[dict[str, Row]] = [{} for _ in pairs]
-    for (place, row, change), is_slower, is_faster in zip(tested, slower, faster, strict=True):
-        least = _least_ratio(row, threshold)
-        size = math.exp(abs(change.value))
-        found = (Change.SLOWER if is_slower else Change.FASTER) if (is_slower or is_faster) and size >= least else Change.NONE
-        noise = max(least, math.exp(change.detectable(LEVEL / len(tested))))
-        judged[place][row.name] = replace(row, change=found, ratio=math.exp(change.value), noise=noise)
+        queries += [_Tested(place, row, change.less(drift)) for row, change in _query_changes(pair)]
+        overall += [_Tested(place, row, change.less(drift)) for row, change in _overall_changes(pair)]
+    judged_queries = _judge_family(queries, QUERY_LEVEL, threshold)
+    judged_overall = _judge_family(overall, OVERALL_LEVEL, threshold)
     return [
         Series(
             pair.engine,
             pair.mode,
-            tuple(rows.get(f"Q{number}") or pair.unjudged(number) for number in pair.queries),
-            tuple(rows[name] for name in (TOTAL, MEAN) if name in rows),
-            math.exp(drift.value) if drift is not None else 1.0,
+            tuple(judged_queries.get((place, f"Q{number}")) or _unjudged(pair, number) for number in pair.queries),
+            tuple(judged_overall[place, name] for name in (TOTAL, MEAN) if (place, name) in judged_overall),
+            math.exp(drift.value),
             tuple(peer.engine for peer in peers),
         )
-        for pair, rows, drift, peers in zip(pairs, judged, drifts, references, strict=True)
+        for place, (pair, drift, peers) in enumerate(zip(pairs, drifts, references, strict=True))
     ]
 
 
-def _estimates(pair: _Pair) -> list[tuple[Row, Shift]]:
-    """What is tested: each query, then all together if there are several."""
-    found: list[tuple[Row, Shift]] = []
-    for number, change in pair.shifts.items():
-        row = Row(f"Q{number}", Change.NONE, *pair.medians(number), detail=pair.disturbed(number))
-        found.append((row, change))
-    if len(found) < 2:
-        return found
-    before = [max(row.before or 0.0, _LEAST) for row, _ in found]
-    after = [max(row.after or 0.0, _LEAST) for row, _ in found]
-    expected = [seconds * math.exp(change.value) for seconds, (_, change) in zip(before, found, strict=True)]
-    parts = combined((seconds / sum(expected), change) for seconds, (_, change) in zip(expected, found, strict=True))
-    total = replace(parts, value=math.log(sum(expected) / sum(before)))  # parts.value is right for small changes alone
-    mean = combined((1 / len(found), change) for _, change in found)
+class _Tested(NamedTuple):
+    """A hypothesis: nothing has changed in this row of the series at `place`."""
+
+    place: int
+    row: Row
+    change: Shift
+
+
+def _judge_family(tested: Sequence[_Tested], level: float, threshold: float) -> dict[tuple[int, str], Row]:
+    """The rows with what was found, by place and name."""
+    slower = significant([change.p_slower for _, _, change in tested], level)
+    faster = significant([change.p_faster for _, _, change in tested], level)
+    judged = {}
+    for (place, row, change), is_slower, is_faster in zip(tested, slower, faster, strict=True):
+        least = max(1 + threshold / 100, 1 + FLOOR / max(row.before or 0.0, LEAST))
+        found = Change.NONE
+        if (is_slower or is_faster) and math.exp(abs(change.value)) >= least:
+            found = Change.SLOWER if is_slower else Change.FASTER
+        noise = max(least, math.exp(change.detectable(level / len(tested))))
+        judged[place, row.name] = replace(row, change=found, ratio=math.exp(change.value), noise=noise)
+    return judged
+
+
+def _query_changes(pair: EnginePair) -> list[tuple[Row, Shift]]:
     return [
-        *found,
+        (Row(f"Q{number}", Change.NONE, *pair.medians(number), detail=pair.disturbed(number)), change)
+        for number, change in pair.shifts.items()
+    ]
+
+
+def _overall_changes(pair: EnginePair) -> list[tuple[Row, Shift]]:
+    """The total and the geometric mean, if there are several queries."""
+    changes = list(pair.shifts.values())
+    if len(changes) < 2:
+        return []
+    medians = [pair.medians(number) for number in pair.shifts]
+    before, after = ([max(seconds or 0.0, LEAST) for seconds in column] for column in zip(*medians, strict=True))
+    expected = [seconds * math.exp(change.value) for seconds, change in zip(before, changes, strict=True)]
+    parts = combined((seconds / sum(expected), change) for seconds, change in zip(expected, changes, strict=True))
+    total = replace(parts, value=math.log(sum(expected) / sum(before)))  # parts.value is right for small changes alone
+    mean = combined((1 / len(changes), change) for change in changes)
+    return [
         (Row(TOTAL, Change.NONE, sum(before), sum(after)), total),
         (Row(MEAN, Change.NONE, geometric_mean(before), geometric_mean(after)), mean),
     ]
 
 
-def _references(pair: _Pair, pairs: Sequence[_Pair]) -> list[_Pair]:
+def _references(pair: EnginePair, pairs: Sequence[EnginePair]) -> list[EnginePair]:
     """The other engines that tell the drift of the machine in this mode: not ours, and of the same version."""
     return [
         peer
@@ -216,36 +202,20 @@ def _references(pair: _Pair, pairs: Sequence[_Pair]) -> list[_Pair]:
     ]
 
 
-def _drift(peers: Sequence[_Pair]) -> Shift | None:
-    """The mean over the peers of what the median query of each differs by."""
-    if not peers:
-        return None
-    centres = []
-    for peer in peers:
-        changes = list(peer.shifts.values())
-        mean = combined((1 / len(changes), change) for change in changes)
-        # The median of a normal sample has pi/2 times the variance of its mean.
-        centre = Shift(median(change.value for change in changes), mean.error * math.sqrt(math.pi / 2), mean.freedom)
-        centres.append((1 / len(peers), centre))
-    return combined(centres)
+def _unjudged(pair: EnginePair, number: int) -> Row:
+    """The row of a query that has no shift."""
+    (before, after), (wrong_before, wrong_after) = pair.medians(number), pair.wrongs(number)
+    name = f"Q{number}"
+    if before is not None and wrong_after:
+        return Row(name, Change.BROKEN, before, after, detail=wrong_after)
+    if after is not None and wrong_before:
+        return Row(name, Change.MENDED, before, after, detail=f"before: {wrong_before}")
+    return Row(name, Change.UNJUDGED, before, after, detail=wrong_after or wrong_before or "too few runs")
 
 
-def _least_ratio(row: Row, threshold: float) -> float:
-    """What is at least the threshold and the floor, as a ratio of the longer to the shorter time."""
-    return max(1 + threshold / 100, 1 + FLOOR / max(row.before or 0.0, _LEAST))
+def _has_broken(pair: EnginePair) -> bool:
+    return any(_unjudged(pair, number).change is Change.BROKEN for number in pair.queries)
 
 
 def _is_own(engine: str) -> bool:
-    return engine.startswith(_OWN)
-
-
-def _logarithms(result: Result, engine: EngineRecord, number: int) -> list[float]:
-    return [math.log(max(seconds, _LEAST)) for seconds in result.seconds_of(engine.name, engine.mode, number)]
-
-
-def _wrong(runs: Sequence[Run]) -> str:
-    """What was wrong with the first run that was not correct; empty if none was."""
-    if not runs:
-        return "no run"
-    run = next((run for run in runs if run.verdict is not Verdict.CORRECT), None)
-    return "" if run is None else f"{run.verdict}: {run.detail}" if run.detail else str(run.verdict)
+    return engine.startswith(SUBJECT)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from statistics import NormalDist, fmean, median, variance
 
@@ -23,8 +24,10 @@ _TERMS = 30  # of the series of trigamma before the rest is taken as an integral
 _MANY = 300  # degrees of freedom from which on Student's distribution is taken for the normal one
 
 
-Pair = tuple[Sequence[float], Sequence[float]]
-"""The runs of one query in two results."""
+Sample = Sequence[float]
+"""The runs of one query in one result."""
+Pair = tuple[Sample, Sample]
+"""The same in two results, before and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,7 @@ class Shift:
 
     def detectable(self, level: float) -> float:
         """The least difference above 0 that would be significant at `level`."""
-        low, high = 0.0, 1e6
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (low, middle) if student_tail(middle, self.freedom) <= level else (middle, high)
-        return high * self.error
+        return student_quantile(level, max(1, int(self.freedom))) * self.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def noise_of(pairs: Sequence[Pair]) -> Noise:
     return Noise(typical, min(shared, sum(freedom for _, freedom in own) * (1 - 1 / len(own))))
 
 
-def undisturbed(sample: Sequence[float], typical: float) -> list[float]:
+def undisturbed(sample: Sample, typical: float) -> list[float]:
     """The sample without what is far above its least value; all of it if that is the greater part and so no exception."""
     kept = [value for value in sample if value <= min(sample) + DISTURBED * typical]
     return kept if 2 * len(kept) >= len(sample) else list(sample)
@@ -137,6 +136,16 @@ def student_tail(t: float, freedom: float) -> float:
         series += term
     inside = 2 / math.pi * (angle + math.sin(angle) * series) if odd else math.sin(angle) * series
     return max(0.0, (1 - inside) / 2)
+
+
+@lru_cache(maxsize=1024)
+def student_quantile(level: float, degrees: int) -> float:
+    """The least t whose `student_tail` is at most `level` (below one half)."""
+    low, high = 0.0, 1e6
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if student_tail(middle, degrees) <= level else (middle, high)
+    return high
 
 
 def trigamma(x: float) -> float:
