@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -43,18 +45,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("qengine: give a query with -c or on standard input", file=sys.stderr)
         return EXIT_ERROR
     try:
-        text = options.command if options.command is not None else sys.stdin.read()
-        print(_run(text, options))
-        sys.stdout.flush()
+        return _print(_run(_query(options.command), options))
     except QEngineError as failure:
         print(f"error: {failure} [{failure.code}]" if failure.position is None else _with_caret(failure), file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("cancelled", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Whoever reads our output has seen enough. Standard output is closed so that Python does not try to flush it again.
-        sys.stderr.close()
+
+
+def _query(command: str | None) -> str:
+    """The text of the query, which is UTF-8 in any locale; bytes that are not become what the parser refuses with a caret."""
+    data = os.fsencode(command) if command is not None else sys.stdin.buffer.read()
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _print(text: str) -> int:
+    """Write a result to standard output; characters that it has no bytes for as escapes. Gives the exit status."""
+    if sys.stdout is None:  # closed by whoever started us
+        return 0
+    try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        print(text, flush=True)
+    except OSError as problem:
+        # A broken pipe is no error: whoever reads has seen enough.
+        if not isinstance(problem, BrokenPipeError):
+            print(f"error: the result cannot be written: {problem.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
         return EXIT_ERROR
     return 0
 

@@ -74,6 +74,10 @@ class Session:
         that cannot be read.
         """
         self._check_open()
+        if not isinstance(text, str):
+            raise error("INVALID_SETTING", name="text", expected="the text of a query", given=text)
+        if not isinstance(dialect, str):
+            raise error("UNKNOWN_DIALECT", name=dialect)
         record = Record()
         frame = self._binder.sql(text, dialect, lambda: record.passed("parse"))
         record.passed("bind")

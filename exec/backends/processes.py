@@ -81,7 +81,7 @@ class WorkerProcess:
         text = ""
         with contextlib.suppress(OSError):
             lines = self._log.read_bytes()[-_LOG_TAIL:].decode(errors="replace").splitlines()
-            text = " ".join(line for line in lines if not line.startswith("note: "))
+            text = next((line for line in reversed(lines) if line.strip() and not line.startswith("note: ")), "")
             self._log.unlink()
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         return f"{how}; {' '.join(text.split())}" if text else how

@@ -51,9 +51,7 @@ def translate(exception: BaseException, files: Collection[str] = ()) -> QEngineE
     if isinstance(exception, pl.exceptions.PolarsError) and _FILE_PROBLEM.search(text):
         return error("FILE_INVALID", path=_path(text, files), format="Parquet", detail=_line(text))
     if isinstance(exception, pl.exceptions.PanicException) and _FILE_PROBLEM.search(text):
-        return error(
-            "FILE_INVALID", path=_path(text, files), format="Parquet", detail=f"the reader failed on it ({_line(text)})"
-        )
+        return error("FILE_INVALID", path=_path(text, files), format="Parquet", detail="the reader failed on it")
     return error("INTERNAL", detail=f"{type(exception).__name__}: {_line(text)}")
 
 

@@ -127,10 +127,22 @@ def _lower_node(
             return _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
         case TopNExec():
             ordered = _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
-            return ordered.slice(node.offset, node.limit)
+            return _slice(ordered, node.offset, node.limit)
         case LimitExec():
-            return inputs[0].slice(node.offset, node.limit) if node.limit is not None or node.offset else inputs[0]
+            return _slice(inputs[0], node.offset, node.limit)
     raise error("INTERNAL", detail=f"{type(node).__name__} cannot be executed")
+
+
+_UNLIMITED = (1 << 32) - 1
+"""Polars counts the rows of a frame in 32 bits; a limit of so many is none."""
+
+_BEYOND = 1 << 62
+
+
+def _slice(frame: pl.LazyFrame, offset: int, limit: int | None) -> pl.LazyFrame:
+    if limit is None and not offset:
+        return frame
+    return frame.slice(min(offset, _BEYOND), limit if limit is not None and limit < _UNLIMITED else None)
 
 
 def _project(node: ProjectExec, frame: pl.LazyFrame, low: Lowering, needed: frozenset[int]) -> pl.LazyFrame:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 import polars as pl
 
 from exec.lower.failures import FOREIGN, translate
+from exec.lower.optimizations import OPTIMIZATIONS
 from exec.sources.identity import verify
 from exec.store.segments import StoredColumns
 from planner.dir import Split
@@ -38,22 +39,21 @@ def unchanged_files(body: PhysicalPlan, partition: int) -> Iterator[None]:
         if not isinstance(problem, FOREIGN):
             raise
         raised = translate(problem, {split.path for split in splits})
-        if isinstance(raised, InternalError) and (broken := _broken_file(body, splits)):
+        if isinstance(raised, InternalError) and (broken := _broken_scan(body, partition)):
             raised = error("FILE_INVALID", path=broken, format="Parquet", detail="the reader failed on it")
         raise raised from problem
     _verify_all(splits)
 
 
-def _broken_file(body: PhysicalPlan, splits: Collection[Split]) -> str | None:
-    """The first of a task's files that cannot be read to its end: what a reader says in a panic is not always about a file."""
-    scans = [scan for scan in table_scans(body) if scan.format != "memory"]
-    names = {part.split.path: scan.names for scan in scans for ranges in scan.partitions for part in ranges}
-    for path in sorted(split.path for split in splits):
-        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names[path])
-        try:
-            rows.sink_batches(lambda batch: None, engine="streaming")
-        except FOREIGN:
-            return path
+def _broken_scan(body: PhysicalPlan, partition: int) -> str | None:
+    """A file of the first scan of a task that fails when it runs alone: a panic does not say what it is about."""
+    for scan in table_scans(body):
+        if scan.format != "memory":
+            try:
+                rows = scan_table(scan, partition, frozenset(column.id for column in scan.columns))
+                rows.sink_batches(lambda batch: None, engine="streaming", optimizations=OPTIMIZATIONS)
+            except FOREIGN:
+                return min(split.path for split in task_splits(scan, partition))
     return None
 
 

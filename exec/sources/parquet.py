@@ -275,7 +275,20 @@ def _checker(checks: list[_Check], path: str):  # type: ignore[no-untyped-def]
 
 
 def _by_pyarrow(part: ScanRange, names: list[str]) -> pl.LazyFrame:
-    """Whole row groups through pyarrow, cut to the range."""
+    """Whole row groups through pyarrow, cut to the range. Raises FILE_INVALID."""
+    try:
+        table = _read_row_groups(part, names)
+    except pa.ArrowException as problem:
+        if isinstance(problem, MemoryError):
+            raise
+        detail = str(problem).split("\n")[0][:200]
+        raise error("FILE_INVALID", path=part.split.path, format="Parquet", detail=detail) from problem
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame.lazy()
+
+
+def _read_row_groups(part: ScanRange, names: list[str]) -> pa.Table:
     with pq.ParquetFile(part.split.path) as file:
         groups, first, skipped = [], 0, None
         for index in range(file.metadata.num_row_groups):
@@ -287,9 +300,7 @@ def _by_pyarrow(part: ScanRange, names: list[str]) -> pl.LazyFrame:
         table = file.read_row_groups(groups, columns=names)
     if skipped is not None:
         table = table.slice(part.first_row - skipped, part.rows)
-    frame = pl.from_arrow(_plain_columns(table))
-    assert isinstance(frame, pl.DataFrame)
-    return frame.lazy()
+    return _plain_columns(table)
 
 
 def _plain_columns(table: pa.Table) -> pa.Table:

@@ -33,7 +33,7 @@ def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
     parser = known.parser()
     tokens: Sequence[Token] = ()
     try:
-        tokens = known.tokenize(text)
+        tokens = known.tokenize(_checked(text))
         refuse_deep(text, tokens)
         refuse_trials(text, tokens)
         statements = [statement for statement in parser.parse(tokens, text) if not _is_empty(statement)]
@@ -54,6 +54,16 @@ def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
     statement = statements[0]
     assert statement is not None
     return statement
+
+
+def _checked(text: str) -> str:
+    """The text without the mark that some editors put before it. Raises SYNTAX for what is no character of Unicode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        detail = "this is no character, perhaps because the text was not UTF-8"
+        raise error("SYNTAX", detail=detail, position=Position(text, problem.start, problem.start + 1)) from None
+    return f" {text[1:]}" if text.startswith("\ufeff") else text
 
 
 def dialect_of(name: str) -> Dialect:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -73,3 +74,39 @@ def test_an_error_is_one_clear_line_and_status_1(arguments, first_line, tmp_path
 def test_an_error_in_the_text_has_a_caret():
     done = run("-c", "SELECT 1,\n       nope")
     assert done.stderr.splitlines()[1:] == ["LINE 2:        nope", "               ^^^^"]
+
+
+def test_bytes_that_are_no_utf8_are_an_error_with_a_caret():
+    command = [sys.executable, "-m", "qengine", "--workers", "1"]
+    for arguments, data in ((["-c", b"SELECT '\xff'"], b""), ([], b"SELECT '\xff'")):
+        done = subprocess.run([*command, *arguments], input=data, capture_output=True, timeout=60)
+        lines = done.stderr.decode().splitlines()
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert lines[0].endswith("the text was not UTF-8 [SYNTAX]")
+        assert lines[2] == " " * 16 + "^"
+
+
+def test_text_is_utf8_in_every_locale_and_may_have_a_byte_order_mark():
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "qengine", "--workers", "1", "--format", "csv"]
+    done = subprocess.run(command, input="\ufeffSELECT 'é' AS x".encode(), capture_output=True, timeout=60, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"x\n\\xe9\n", b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_output_that_cannot_be_written():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "qengine", "-c", "SELECT 1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (1, "error: the result cannot be written: No space left on device\n")
+
+
+def test_output_that_nobody_reads_is_no_error():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "qengine", "-c", "SELECT 1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.wait(60)
