@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 
 from exec.attempts import Attempt, TaskOutput
-from exec.exchange.reader import InputFile, read_exchange
+from exec.exchange.reader import InputFile, read_exchange, read_runs
 from exec.exchange.writer import OutputWriter
 from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
@@ -68,13 +69,16 @@ def run_task(
     def read(source: ExchangeSource) -> pl.LazyFrame:
         return shared.read(attempt.query, source, inputs[source.exchange]).lazy()
 
+    def runs(source: ExchangeSource) -> list[pa.Table]:
+        return read_runs(inputs[source.exchange])
+
     query_folders = [folder / query_folder(attempt.query) for folder in folders]
     name = f"{attempt}-{os.getpid()}.arrow"
     with (
         unchanged_files(stage.body, attempt.partition),
         OutputWriter(stage.output, stage.layouts, query_folders, name) as writer,
     ):
-        frame = deliver(lower_body(stage.body, attempt.partition, read, stored), stage.body, stage.output)
+        frame = deliver(lower_body(stage.body, attempt.partition, read, stored, runs), stage.body, stage.output)
         # Not collect_batches: there a panic in a thread of Polars ends the batches as if there were no more.
         frame.sink_batches(
             writer.write, chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming", optimizations=OPTIMIZATIONS

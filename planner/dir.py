@@ -148,12 +148,40 @@ class Range:
         return f"range({len(self.boundaries) + 1})"
 
 
-Partitioning = Single | Spread | Hash | Range | Replicated
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One column of an order."""
+
+    column: int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRange:
+    """Sorted runs cut into `count` half-open intervals of their order, so that partition i precedes partition i + 1.
+
+    Rows that are equal in all keys lie in one partition, and some partitions may be empty. The boundaries are rows drawn from
+    the runs; they are data that a stage of its own finds, so no plan can compare two such partitionings.
+    """
+
+    order: tuple[OrderKey, ...]
+    count: int
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        return tuple(key.column for key in self.order)
+
+    def __str__(self) -> str:
+        return f"sampled range({self.count})"
+
+
+Partitioning = Single | Spread | Hash | Range | SampledRange | Replicated
 
 
 def partition_count(partitioning: Partitioning) -> int:
     match partitioning:
-        case Spread(count):
+        case Spread(count) | SampledRange(count=count):
             return count
         case Hash(buckets=buckets):
             return buckets
@@ -164,15 +192,6 @@ def partition_count(partitioning: Partitioning) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------- the DIR
-
-
-@dataclass(frozen=True, slots=True)
-class OrderKey:
-    """One column of an order."""
-
-    column: int
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +216,7 @@ class Pattern(StrEnum):
     HASH = "hash"
     """Task i reads bucket i of every producer task; rows are scattered by a Hash partitioning."""
     RANGE = "range"
-    """The same, scattered by a Range partitioning."""
+    """The same; rows are scattered by a Range partitioning, or lie in sorted runs that each task cuts by a SampledRange."""
     BROADCAST = "broadcast"
     """Every task reads all partitions in order."""
     FORWARD = "forward"
@@ -381,6 +400,9 @@ def _check_neutrality(graph: StageGraph) -> None:
         partitions = partition_count(exchange.dir.partitioning)
         if exchange.pattern in SCATTERING and partitions != consumer_tasks:
             raise LawBroken("neutrality", f"exchange {exchange.id}: {partitions} buckets for {consumer_tasks} tasks")
+        order = exchange.dir.partitioning.order if isinstance(exchange.dir.partitioning, SampledRange) else ()
+        if exchange.pattern in SCATTERING and output.ordering[: len(order)] != order:
+            raise LawBroken("neutrality", f"exchange {exchange.id} cuts runs that are not sorted by its keys")
         if exchange.pattern is Pattern.GATHER and consumer_tasks != 1:
             raise LawBroken("neutrality", f"exchange {exchange.id} gathers into {consumer_tasks} tasks")
         if exchange.pattern is Pattern.FORWARD and graph.stage(exchange.producer).tasks != consumer_tasks:

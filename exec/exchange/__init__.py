@@ -3,6 +3,7 @@
     schema    the columns of an exchange as Arrow and as Polars types
     hashing   the canonical partitioning hash
     ranging   the partitions of a range partitioning
+    runs      sorted runs: samples of them, and where a range of their order begins
     writer    a task's output: one Arrow IPC file, its batches grouped by layout and bucket
     layout    which layouts a stage writes, and which batches a consumer reads
     reader    mapping those batches

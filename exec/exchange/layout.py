@@ -5,15 +5,20 @@ from __future__ import annotations
 from exec.events import Input
 from exec.exchange.reader import InputFile
 from exec.exchange.writer import Layout
-from planner.dir import SCATTERING, Exchange, Hash, Range, StageGraph
+from planner.dir import SCATTERING, Exchange, Hash, Range, SampledRange, StageGraph
 
 
 def layout_of(exchange: Exchange) -> Layout:
     """How the consumer of an exchange wants the rows grouped."""
-    if exchange.pattern in SCATTERING:
-        assert isinstance(exchange.dir.partitioning, (Hash, Range))
-        return exchange.dir.partitioning
-    return None
+    if not _is_scattered(exchange):
+        return None
+    assert isinstance(exchange.dir.partitioning, (Hash, Range))
+    return exchange.dir.partitioning
+
+
+def _is_scattered(exchange: Exchange) -> bool:
+    """Whether its producers write by bucket. Sorted runs are read whole: where they are cut is not known to the driver."""
+    return exchange.pattern in SCATTERING and not isinstance(exchange.dir.partitioning, SampledRange)
 
 
 def layouts(graph: StageGraph, stage: int) -> tuple[Layout, ...]:
@@ -26,7 +31,7 @@ def input_files(graph: StageGraph, read: Input, partition: int) -> tuple[InputFi
     """The files and batches that task `partition` of the consumer reads, in the order of the producer's partitions."""
     exchange = read.exchange
     layout = layouts(graph, exchange.producer).index(layout_of(exchange))
-    bucket = partition if exchange.pattern in SCATTERING else 0
+    bucket = partition if _is_scattered(exchange) else 0
     files = []
     for attempt, output, _, _ in read.partitions:
         batches = tuple(

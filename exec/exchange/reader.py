@@ -63,8 +63,17 @@ def intact(path: str, size: int) -> bool:
 
 def read_exchange(files: Sequence[InputFile], columns: Schema, encodings: Sequence[Encoding]) -> pl.DataFrame:
     """The rows that a task gets from an exchange, in producer order, as columns `c<id>` of their Polars types."""
-    schema = arrow_columns(columns, encodings)
-    frame = pl.from_arrow(pa.Table.from_batches(read_files(files), schema), rechunk=False)
+    return to_frame(pa.Table.from_batches(read_files(files), arrow_columns(columns, encodings)), columns, encodings)
+
+
+def read_runs(files: Sequence[InputFile]) -> list[pa.Table]:
+    """What each producer has written, in their order, as tables that are only mapped; those without rows are left out."""
+    return [pa.Table.from_batches(read_files([file])) for file in files]
+
+
+def to_frame(table: pa.Table, columns: Schema, encodings: Sequence[Encoding]) -> pl.DataFrame:
+    """Columns `c<id>` as they cross an exchange in the types of a task's frame."""
+    frame = pl.from_arrow(table, rechunk=False)
     assert isinstance(frame, pl.DataFrame)
     wide = [f"c{column.id}" for column, encoding in zip(columns, encodings, strict=True) if encoding is Encoding.INT128]
     # A decimal is an Int128 underneath, so this copies nothing.

@@ -5,7 +5,8 @@
     expressions    typed expressions; guards, which keep errors where SQL has them
     arithmetic, mathematics, texts, patterns, dates, calendar_functions, casts, functions
                                                    the kernels of expressions, by theme, and the table of them
-    aggregates, joins, windows, plan               operators, and the body of a stage as one query per task
+    aggregates, joins, sorts, windows, plan        operators, and the body of a stage as one query per task
+    received       what an exchange delivers, in the tiers of a task
     optimizations  what Polars may still change about our plans
     failures       exceptions of all kinds to our errors
     result         the encoded result to the user's types

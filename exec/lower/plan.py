@@ -19,6 +19,8 @@ from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, physical_value
 from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
+from exec.lower.received import received
+from exec.lower.sorts import ReadRuns, lower_boundaries, lower_merge, lower_sort, no_runs
 from exec.lower.windows import lower_window
 from exec.sources import scan_table
 from exec.store.segments import StoredColumns
@@ -27,14 +29,16 @@ from planner.analysis.intervals import scaled_value
 from planner.dir import Dir
 from planner.dtypes import DecimalType, is_exact
 from planner.errors import error
-from planner.expr.nodes import ColumnRef, Literal, SortKey
+from planner.expr.nodes import ColumnRef
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import (
     AggregateExec,
+    BoundariesExec,
     ExchangeSource,
     FilterExec,
     JoinExec,
     LimitExec,
+    MergeExec,
     PhysicalPlan,
     ProjectExec,
     SortExec,
@@ -56,10 +60,16 @@ def analysis_of(body: PhysicalPlan) -> BoundsAnalysis:
     return BoundsAnalysis()
 
 
-def lower_body(body: PhysicalPlan, partition: int, read: Read, stored: StoredColumns | None = None) -> pl.LazyFrame:
+def lower_body(
+    body: PhysicalPlan,
+    partition: int,
+    read: Read,
+    stored: StoredColumns | None = None,
+    read_runs: ReadRuns = no_runs,
+) -> pl.LazyFrame:
     """The query of task `partition`. `read` gives what an exchange delivers to this task, in Arrow's form of its encodings.
 
-    `stored` holds columns of files that need not be read.
+    `stored` holds columns of files that need not be read. `read_runs` gives the outputs of an exchange's producers one by one.
 
     Raises the errors of opening files, and those of evaluating where an operator has to be run here.
     """
@@ -72,13 +82,14 @@ def lower_body(body: PhysicalPlan, partition: int, read: Read, stored: StoredCol
         if id(node) in frames:
             stack.pop()
             continue
-        pending = [child for child in node.inputs if id(child) not in frames]
+        children = () if isinstance(node, (BoundariesExec, MergeExec)) else node.inputs  # these cut what they read
+        pending = [child for child in children if id(child) not in frames]
         if pending:
             stack.extend(reversed(pending))
             continue
         stack.pop()
-        inputs = [frames[id(child)] for child in node.inputs]
-        frames[id(node)] = _lower_node(node, inputs, partition, read, stored, analysis, needed)
+        inputs = [frames[id(child)] for child in children]
+        frames[id(node)] = _lower_node(node, inputs, partition, read, stored, read_runs, analysis, needed)
     return frames[id(body)]
 
 
@@ -101,6 +112,7 @@ def _lower_node(
     partition: int,
     read: Read,
     stored: StoredColumns | None,
+    read_runs: ReadRuns,
     analysis: BoundsAnalysis,
     needed: Mapping[int, frozenset[int]],
 ) -> pl.LazyFrame:
@@ -110,7 +122,7 @@ def _lower_node(
         case ValuesScan():
             return _values(node, partition)
         case ExchangeSource():
-            return _received(node, read(node))
+            return received(node, read(node))
         case FilterExec():
             return apply_filter(inputs[0], node.predicate, Lowering(analysis.columns(node.input)))
         case ProjectExec():
@@ -124,10 +136,14 @@ def _lower_node(
         case UnionExec():
             return _union(node, inputs, analysis, needed[id(node)])
         case SortExec():
-            return _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
+            return lower_sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
         case TopNExec():
-            ordered = _sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
+            ordered = lower_sort(inputs[0], node.keys, Lowering(analysis.columns(node.input)))
             return _slice(ordered, node.offset, node.limit)
+        case BoundariesExec():
+            return lower_boundaries(node, read_runs)
+        case MergeExec():
+            return lower_merge(node, partition, read_runs)
         case LimitExec():
             return _slice(inputs[0], node.offset, node.limit)
     raise error("INTERNAL", detail=f"{type(node).__name__} cannot be executed")
@@ -173,18 +189,6 @@ def _union(node: UnionExec, frames: list[pl.LazyFrame], analysis: BoundsAnalysis
     return pl.concat(selected, how="vertical")
 
 
-def _sort(frame: pl.LazyFrame, keys: tuple[SortKey, ...], low: Lowering) -> pl.LazyFrame:
-    keys = tuple(key for key in keys if not isinstance(key.expr, Literal))
-    if not keys:
-        return frame
-    return frame.sort(
-        [low.lower_rows(key.expr) for key in keys],
-        descending=[key.descending for key in keys],
-        nulls_last=[not key.nulls_first for key in keys],
-        maintain_order=True,
-    )
-
-
 def _values(node: ValuesScan, partition: int) -> pl.LazyFrame:
     rows = node.rows if partition == 0 else ()
     if not node.schema:
@@ -199,18 +203,6 @@ def _values(node: ValuesScan, partition: int) -> pl.LazyFrame:
         typed = polars_type(column.dtype, column_encoding(column.dtype, column.id, {}))
         columns.append(pl.Series(f"c{column.id}", values, dtype=typed))
     return pl.DataFrame(columns).lazy()
-
-
-def _received(node: ExchangeSource, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Wide decimals arrive as Decimal(38, 0) and go on as Int128 where that is their tier."""
-    bounds = dict(node.bounds)
-    wide = []
-    for column, encoding in zip(node.schema, node.encodings, strict=True):
-        tier = column_encoding(column.dtype, column.id, bounds)
-        if isinstance(column.dtype, DecimalType) and (encoding, tier) != (Encoding.INT64, Encoding.INT64):
-            arrived = Encoding.INT64 if encoding is Encoding.INT64 else Encoding.DEC38
-            wide.append(convert(pl.col(f"c{column.id}"), arrived, tier))
-    return frame.with_columns(wide) if wide else frame
 
 
 def _needed(body: PhysicalPlan) -> dict[int, frozenset[int]]:

@@ -20,6 +20,7 @@ from planner.physical.nodes import (
     ExchangeSource,
     JoinExec,
     LimitExec,
+    MergeExec,
     PhysicalPlan,
     ProjectExec,
     TableScan,
@@ -105,7 +106,7 @@ class BoundsAnalysis:
             return plan.row_bound
         if isinstance(plan, ValuesScan):
             return len(plan.rows)
-        if isinstance(plan, (LimitExec, TopNExec)):
+        if isinstance(plan, (LimitExec, TopNExec, MergeExec)):
             # Every task may deliver `limit` rows, so before a gather the limit bounds nothing over all tasks.
             return self.rows(plan.input)
         if isinstance(plan, AggregateExec):

@@ -17,6 +17,7 @@ from planner.physical.nodes import (
     FilterExec,
     JoinExec,
     LimitExec,
+    MergeExec,
     PhysicalPlan,
     ProjectExec,
     SortExec,
@@ -88,8 +89,9 @@ class DeterminismAnalysis:
                 )
             case SortExec():
                 deciding = ()
-            case TopNExec() | LimitExec():
-                if level < Determinism.ORDERED:
+            case TopNExec() | LimitExec() | MergeExec():
+                chooses = not isinstance(plan, MergeExec) or plan.limit is not None
+                if chooses and level < Determinism.ORDERED:
                     level = Determinism.INDETERMINATE
             case ExchangePlan():
                 keys = tuple(getattr(plan.partitioning, "keys", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.dir import OrderKey
 from planner.expr.nodes import ColumnRef
-from planner.physical.nodes import FilterExec, LimitExec, PhysicalPlan, ProjectExec, SortExec, TopNExec
+from planner.physical.nodes import FilterExec, LimitExec, MergeExec, PhysicalPlan, ProjectExec, SortExec, TopNExec
 
 
 def ordering_of(plan: PhysicalPlan) -> tuple[OrderKey, ...]:
@@ -12,7 +12,7 @@ def ordering_of(plan: PhysicalPlan) -> tuple[OrderKey, ...]:
     renames: list[ProjectExec] = []
     while True:
         match plan:
-            case SortExec() | TopNExec():
+            case SortExec() | TopNExec() | MergeExec():
                 break
             case ProjectExec():
                 renames.append(plan)

@@ -15,5 +15,9 @@
 
 Decided: one bucket count per query, so that any two hash exchanges by the same keys match without a second shuffle.
 Decided: NULL-safe equalities become pairs of ordinary keys here, so that no kernel needs a second kind of equality.
+Decided: the boundaries of a sorted result are rows drawn from sorted runs, found by a stage of one small task and read by every
+task that merges a range; so they are data, and recovery by lineage holds for them as for any other.
+Rejected: a stage that splits the runs at the boundaries, since it would write every row once more; merging tasks cut the mapped
+runs by binary search.
 Rejected: strategies that place exchanges themselves; each of them would need its own list of cases where none is needed.
 """

@@ -23,7 +23,8 @@ class PhysicalOptions:
 
     `task_bytes` is the target of stored bytes for the tasks of a scan, `least_task_bytes` the size below which more tasks do
     not pay; `buckets` (a power of two) fixes the parts of hash exchanges, 0 lets the planner choose. `disabled` names the steps
-    of `OPTIONAL_STEPS` to leave out.
+    of `OPTIONAL_STEPS` to leave out. A sort or top-n of at least `least_sort_bytes`, as
+    estimated from its rows, stays in many tasks.
     """
 
     workers: int = 2
@@ -33,6 +34,7 @@ class PhysicalOptions:
     tasks_per_worker: int = 4
     buckets: int = 0
     disabled: frozenset[str] = frozenset()
+    least_sort_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,10 @@ from planner.dir import (
     Exchange,
     Hash,
     Partitioning,
+    Pattern,
     Range,
+    Replicated,
+    SampledRange,
     Single,
     Spread,
     Stage,
@@ -29,7 +32,16 @@ from planner.dir import (
 from planner.errors import error
 from planner.expr.nodes import ColumnRef
 from planner.physical.encodings import encoding_for
-from planner.physical.nodes import ExchangePlan, ExchangeSource, PhysicalPlan, ProjectExec, exchange_sources, table_scans
+from planner.physical.nodes import (
+    BoundariesExec,
+    ExchangePlan,
+    ExchangeSource,
+    MergeExec,
+    PhysicalPlan,
+    ProjectExec,
+    exchange_sources,
+    table_scans,
+)
 from planner.physical.properties import Offered
 from planner.tree import Node, kind_mask, rewrite, walk
 
@@ -38,7 +50,7 @@ def cut_stages(root: PhysicalPlan, version: int = 1) -> StageGraph:
     """The stage graph of a plan, checked against the six laws. Its root stage delivers the result."""
     determinism = DeterminismAnalysis(root)
     cutter = _Cutter(root, determinism)
-    body = rewrite(root, cutter.cut, kind_mask(ExchangePlan))
+    body = rewrite(root, cutter.cut, kind_mask(ExchangePlan, MergeExec))
     assert isinstance(body, PhysicalPlan)
     cutter.add_stage(body, determinism.level(root))
     graph = StageGraph(tuple(cutter.stages), tuple(cutter.exchanges), len(cutter.stages) - 1, version)
@@ -59,23 +71,38 @@ class _Cutter:
 
         Exchanges with the same node as their input share its stage.
         """
+        if isinstance(current, MergeExec):
+            return self._with_boundaries(current)
         assert isinstance(current, ExchangePlan)
         if id(current.input) not in self.producers:
             self.producers[id(current.input)] = self.add_stage(current.input, self.levels[current.number])
-        stage = self.producers[id(current.input)]
-        dir = replace(stage.output, partitioning=current.partitioning, ordering=())
-        exchange = Exchange(len(self.exchanges), stage.id, -1, current.pattern, dir)
+        return self._read(self.producers[id(current.input)], current.pattern, current.partitioning, current.number)
+
+    def _with_boundaries(self, merge: MergeExec) -> MergeExec:
+        """A stage finds the boundaries between the ranges of sorted runs, and the merge reads them beside the runs."""
+        runs = merge.input
+        assert isinstance(runs, ExchangeSource)
+        exchange = self.exchanges[runs.exchange]
+        ranges = partition_count(exchange.dir.partitioning)
+        limit = None if merge.limit is None else merge.limit + merge.offset
+        gathered = self._read(self.stages[exchange.producer], Pattern.GATHER, Single(), runs.number)
+        found = self.add_stage(BoundariesExec(gathered, merge.keys, ranges, limit), self.levels[runs.number])
+        return merge.replace(boundaries=self._read(found, Pattern.BROADCAST, Replicated(), runs.number))
+
+    def _read(self, producer: Stage, pattern: Pattern, partitioning: Partitioning, number: int) -> ExchangeSource:
+        """An exchange from a stage to one that is not there yet, and its source in that stage's body."""
+        dir = replace(producer.output, partitioning=partitioning, ordering=())
+        exchange = Exchange(len(self.exchanges), producer.id, -1, pattern, dir)
         self.exchanges.append(exchange)
-        bounds = tuple(sorted(self.bounds.columns(current.input).items()))
-        known = {column.id for column in dir.schema}
+        bounds = self.bounds.columns(producer.body)
         return ExchangeSource(
             exchange.id,
-            current.pattern,
+            pattern,
             dir.schema,
             dir.encodings,
-            tuple((key, interval) for key, interval in bounds if key in known),
-            self.bounds.rows(current.input),
-            current.number,
+            tuple(sorted((column.id, bounds[column.id]) for column in dir.schema if column.id in bounds)),
+            self.bounds.rows(producer.body),
+            number,
         )
 
     def add_stage(self, body: PhysicalPlan, determinism: Determinism) -> Stage:
@@ -108,7 +135,7 @@ class _Cutter:
             return Single()
         count = counts.pop()
         known = {column.id for column in body.columns}
-        useful = [p for p in found if isinstance(p, (Hash, Range)) and known.issuperset(p.keys)]
+        useful = [p for p in found if isinstance(p, (Hash, Range, SampledRange)) and known.issuperset(p.keys)]
         return min(useful, key=lambda p: p.keys) if useful else (Spread(count) if count > 1 else Single())
 
 

@@ -10,6 +10,7 @@ from planner.physical.properties import (
     Distribution,
     HashDistribution,
     Offered,
+    OrderedDistribution,
     RangeDistribution,
     ReplicatedDistribution,
     SingleDistribution,
@@ -36,6 +37,8 @@ def enforce(plan: PhysicalPlan, offered: Offered, required: Distribution, bucket
             pass
         case RangeDistribution(ranges):
             return ExchangePlan(plan, Pattern.RANGE, ranges), Offered((ranges,))
+        case OrderedDistribution(sampled):
+            return ExchangePlan(plan, Pattern.RANGE, sampled), Offered((sampled,))
         case AnyDistribution():
             raise AssertionError("any offer satisfies AnyDistribution")
     return ExchangePlan(plan, Pattern.HASH, partitioning), Offered((partitioning,))

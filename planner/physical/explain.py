@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, Stage, StageGraph
+from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, SampledRange, Stage, StageGraph
 from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text, window_text
 from planner.expr.nodes import ColumnRef
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import (
     AggregateExec,
+    BoundariesExec,
     ExchangePlan,
     ExchangeSource,
     FilterExec,
     JoinExec,
     LimitExec,
+    MergeExec,
     PhysicalPlan,
     ProjectExec,
     SortExec,
@@ -117,10 +119,19 @@ def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str
         case SortExec():
             return f"Sort by {sort_text(plan.keys, names)}"
         case TopNExec():
-            return f"TopN {plan.limit}{f' offset {plan.offset}' if plan.offset else ''} by {sort_text(plan.keys, names)}"
+            return f"TopN {_limit_text(plan)} by {sort_text(plan.keys, names)}"
+        case MergeExec():
+            limit = "" if plan.limit is None else f"{_limit_text(plan)} "
+            return f"Merge {limit}by {sort_text(plan.keys, names)}"
+        case BoundariesExec():
+            return f"Boundaries of {plan.ranges} ranges by {sort_text(plan.keys, names)}"
         case LimitExec():
-            return f"Limit {'all' if plan.limit is None else plan.limit}{f' offset {plan.offset}' if plan.offset else ''}"
+            return f"Limit {_limit_text(plan)}"
     return type(plan).__name__
+
+
+def _limit_text(plan: LimitExec | TopNExec | MergeExec) -> str:
+    return f"{'all' if plan.limit is None else plan.limit}{f' offset {plan.offset}' if plan.offset else ''}"
 
 
 def _join_text(join: JoinExec, names: ColumnNames) -> str:
@@ -154,6 +165,8 @@ def _dir_text(producer: Stage, dir: Dir, names: ColumnNames) -> str:
 
 
 def _keys_text(partitioning: Partitioning, columns: tuple[Column, ...], names: ColumnNames) -> str:
+    if isinstance(partitioning, SampledRange):
+        return f" by {', '.join(_order_text(key, columns, names) for key in partitioning.order)}"
     if not isinstance(partitioning, (Hash, Range)):
         return ""
     by_id = {column.id: column for column in columns}

@@ -11,7 +11,7 @@ from typing import Any
 
 from planner.analysis.intervals import Interval
 from planner.dir import Partitioning, Pattern, ScanRange, Split
-from planner.expr.nodes import Assign, Expr, SortKey
+from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey
 from planner.join_kind import JoinKind, join_columns
 from planner.physical.encodings import Encoding
 from planner.schema import Column, Schema
@@ -242,6 +242,46 @@ class TopNExec(PhysicalPlan):
     @property
     def columns(self) -> Schema:
         return self.input.columns
+
+
+@node
+class MergeExec(PhysicalPlan):
+    """The sorted rows of a range of sorted runs; over all partitions in order, those of a sort of all runs (stable).
+
+    With a `limit` it delivers of its range only the rows among the first `limit` of all partitions after `offset`. `input` is
+    an exchange by a SampledRange of the keys, which are columns. When stages are cut, `boundaries` becomes the exchange that
+    delivers the rows at which ranges begin; before that there is one range, of everything.
+    """
+
+    input: PhysicalPlan
+    keys: tuple[SortKey, ...]
+    limit: int | None = None
+    offset: int = 0
+    boundaries: PhysicalPlan | None = None
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+@node
+class BoundariesExec(PhysicalPlan):
+    """At most `ranges` - 1 rows of the sort keys, in order, that cut the sorted runs of `input` into ranges of like size.
+
+    With a `limit` only so many rows of the whole order matter: the last range holds what comes after them, and the others
+    share them.
+    """
+
+    input: PhysicalPlan
+    keys: tuple[SortKey, ...]
+    ranges: int
+    limit: int | None = None
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return tuple(key.expr.column for key in self.keys if isinstance(key.expr, ColumnRef))
 
 
 @node

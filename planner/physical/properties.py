@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from planner.dir import Hash, OrderKey, Partitioning, Range, Single, Spread, partition_count
+from planner.dir import Hash, OrderKey, Partitioning, Range, Replicated, SampledRange, Single, Spread, partition_count
 from planner.schema import Column, Schema
 
 
@@ -50,8 +50,21 @@ class RangeDistribution:
     partitioning: Range
 
 
+@dataclass(frozen=True, slots=True)
+class OrderedDistribution:
+    """Sorted runs cut into ranges of their order, each range in one partition, or all in one."""
+
+    partitioning: SampledRange
+
+
 Distribution = (
-    AnyDistribution | SingleDistribution | ReplicatedDistribution | ClusteredDistribution | HashDistribution | RangeDistribution
+    AnyDistribution
+    | SingleDistribution
+    | ReplicatedDistribution
+    | ClusteredDistribution
+    | HashDistribution
+    | RangeDistribution
+    | OrderedDistribution
 )
 
 
@@ -95,12 +108,15 @@ class Offered:
         """The offer after a projection: `kept` maps the id of each input column to the output columns that equal it."""
         partitionings: list[Partitioning] = []
         for partitioning in self.partitionings:
-            if not isinstance(partitioning, (Hash, Range)):
+            if isinstance(partitioning, (Single, Spread, Replicated)):
                 partitionings.append(partitioning)
             elif all(kept.get(key) for key in partitioning.keys):
                 keys = tuple(kept[key][0] for key in partitioning.keys)
                 if isinstance(partitioning, Range):
                     partitionings.append(replace(partitioning, key=keys[0]))
+                elif isinstance(partitioning, SampledRange):
+                    renamed = tuple(replace(key, column=kept[key.column][0]) for key in partitioning.order)
+                    partitionings.append(replace(partitioning, order=renamed))
                 else:
                     partitionings.append(replace(partitioning, keys=keys))
         ordering: list[OrderKey] = []
@@ -123,7 +139,7 @@ def satisfies(offered: Offered, required: Distribution) -> bool:
     match required:
         case AnyDistribution():
             return True
-        case SingleDistribution():
+        case SingleDistribution() | OrderedDistribution():
             return single
         case ReplicatedDistribution():
             return single and offered.replicable

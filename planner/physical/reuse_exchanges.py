@@ -25,8 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from planner.analysis.intervals import Interval
+from planner.dir import SampledRange
 from planner.expr.nodes import Assign, ColumnRef
 from planner.physical.cost import MOVE_BYTE, MOVE_ROW, row_width
 from planner.physical.nodes import ExchangePlan, PhysicalPlan, ProjectExec, TableScan, table_scans
@@ -34,7 +36,7 @@ from planner.physical.properties import Offered
 from planner.physical.value_numbers import ValueNumbers
 from planner.physical.widen import widen
 from planner.schema import Column, Schema
-from planner.tree import kind_mask, walk
+from planner.tree import Node, kind_mask, walk
 
 _TABLES = kind_mask(TableScan, ExchangePlan)
 
@@ -44,13 +46,18 @@ MOST_WIDENED = 2.0
 
 def reuse_exchanges(root: PhysicalPlan) -> PhysicalPlan:
     """The plan in which exchanges with equal inputs share one; the same object if there are none."""
-    exchanges = [plan for plan in walk(root, kind_mask(ExchangePlan)) if isinstance(plan, ExchangePlan)]
+    exchanges = [plan for plan in walk(root, kind_mask(ExchangePlan)) if _may_share(plan)]
     numbers = ValueNumbers()
     reuses: dict[int, _Reuse] = {}
     for alike in _groups(exchanges, _tables):
         for group in _groups(alike, lambda exchange: numbers.of(exchange.input).rows):
             reuses.update((id(reuse.exchange), reuse) for reuse in _share(group, numbers))
     return _rebuild(root, reuses) if reuses else root
+
+
+def _may_share(plan: Node) -> TypeGuard[ExchangePlan]:
+    """Sorted runs belong to the one merge above them; an exchange above that may share it as a whole."""
+    return isinstance(plan, ExchangePlan) and not isinstance(plan.partitioning, SampledRange)
 
 
 def _tables(exchange: ExchangePlan) -> tuple[str, ...]:

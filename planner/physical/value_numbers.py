@@ -24,6 +24,7 @@ from planner.physical.nodes import (
     FilterExec,
     JoinExec,
     LimitExec,
+    MergeExec,
     PhysicalPlan,
     ProjectExec,
     SortExec,
@@ -118,6 +119,8 @@ class ValueNumbers:
                 return Numbers(self._number(SortExec, rows, self._values(plan.keys, known)), known)
             case TopNExec():
                 return Numbers(self._number(TopNExec, rows, self._values(plan.keys, known), plan.limit, plan.offset), known)
+            case MergeExec():
+                return Numbers(self._number(MergeExec, rows, self._values(plan.keys, known), plan.limit, plan.offset), known)
             case LimitExec():
                 return Numbers(self._number(LimitExec, rows, plan.limit, plan.offset), known)
         return self._unlike_any(plan)

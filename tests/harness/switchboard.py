@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,7 +34,8 @@ OPTIONAL = (*dict.fromkeys(rule.name for batch in BATCHES for rule in batch.rule
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`scattered` cuts every input at each row group and every hash exchange into eight buckets.
+    """`scattered` cuts every input at each row group and every hash exchange into eight buckets. `sorted_in_parts` keeps every
+    sort in as many tasks as it finds.
 
     `verified` checks the plan after every rule, which makes planning several times slower. `cache` is the mode of the
     column store.
@@ -45,6 +46,7 @@ class Configuration:
     workers: int = 2
     source: str = "memory"
     scattered: bool = False
+    sorted_in_parts: bool = False
     disabled: frozenset[str] = frozenset()
     kill: bool = False
     verified: bool = False
@@ -64,6 +66,9 @@ CONFIGURATIONS = (
     Configuration("no rules, scattered", source="files", scattered=True, disabled=frozenset(OPTIONAL)),
     Configuration("column store", source="files", cache="eager"),
     Configuration("column store, scattered", source="files", scattered=True, cache="eager"),
+    Configuration("sorts in parts", source="files", scattered=True, sorted_in_parts=True),
+    Configuration("sorts in parts, four workers", workers=4, source="files", scattered=True, sorted_in_parts=True),
+    Configuration("sorts in parts, one kill", source="files", scattered=True, sorted_in_parts=True, kill=True),
     Configuration("one kill", source="files", scattered=True, kill=True),
     *(Configuration(f"without {name}", inline="auto", disabled=frozenset((name,))) for name in OPTIONAL),
     *(
@@ -79,23 +84,24 @@ BY_NAME = {configuration.name: configuration for configuration in CONFIGURATIONS
 class _ConfiguredQuery(Query):
     """A query whose plans are verified and cut as its configuration says."""
 
-    scattered: bool = False
-    verified: bool = False
+    configuration: Configuration = CONFIGURATIONS[0]
     _plan: LogicalPlan | None = None
 
     @property
     def optimized(self) -> LogicalPlan:
         if self._plan is None:
             disabled = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
-            context = OptimizerContext(self.bound.allocator, ConstantEvaluator(), disabled, verify=self.verified)
+            context = OptimizerContext(self.bound.allocator, ConstantEvaluator(), disabled, verify=self.configuration.verified)
             self._plan = optimize(self.bound.plan, context)
         return self._plan
 
     def physical(self, single: bool = False) -> PhysicalPlan:
         disabled = self.settings.disabled_rules
         options = PhysicalOptions(self.workers, single, disabled=disabled)
-        if self.scattered and not single:
-            options = PhysicalOptions(self.workers, task_bytes=1, least_task_bytes=1, buckets=8, disabled=disabled)
+        if self.configuration.scattered and not single:
+            options = replace(options, task_bytes=1, least_task_bytes=1, buckets=8)
+        if self.configuration.sorted_in_parts:
+            options = replace(options, task_bytes=1 << 10, least_sort_bytes=1)
         return plan_physical(self.optimized, self.bound.allocator, options)
 
 
@@ -123,7 +129,7 @@ class Switchboard:
         settings = Settings(configuration.inline, configuration.disabled)
         bound = bind(text, session._catalog, "duckdb", ColumnAllocator())
         query = _ConfiguredQuery(bound, settings, configuration.workers)
-        query.scattered, query.verified = configuration.scattered, configuration.verified
+        query.configuration = configuration
         if configuration.kill:
             stages = query.stages().stages
             faults.arm(seed, among=max(1, sum(stage.tasks for stage in stages)))

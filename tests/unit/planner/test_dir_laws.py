@@ -16,8 +16,10 @@ from planner.dir import (
     Exchange,
     Hash,
     LawBroken,
+    OrderKey,
     Pattern,
     Recovery,
+    SampledRange,
     ScanRange,
     Single,
     Split,
@@ -174,3 +176,22 @@ def test_downstream_follows_edges_and_stops_at_checkpoints():
     assert downstream(graph, 2) == frozenset()
     kept = replace(DIR, contract=replace(BATCH, recovery=Recovery.CHECKPOINT))
     assert downstream(chain(edge=kept), 0, through_checkpoints=False) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "ordering, holds",
+    [
+        ((OrderKey(1, False, False),), True),
+        ((OrderKey(1, False, False), OrderKey(2, True, True)), True),
+        ((OrderKey(1, True, False),), False),
+        ((), False),
+    ],
+)
+def test_neutrality_only_sorted_runs_are_cut_by_their_order(ordering, holds):
+    ranges = SampledRange((OrderKey(1, False, False),), 1)
+    first = stage(0, ValuesScan((A,), ((1,),)), output=replace(DIR, ordering=ordering))
+    graph = chain(edge=replace(DIR, partitioning=ranges), pattern=Pattern.RANGE, first=first)
+    if holds:
+        check_laws(graph)
+    else:
+        refused(graph, "neutrality")

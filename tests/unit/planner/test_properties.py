@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.dir import Hash, OrderKey, Pattern, Replicated, Single, Spread
+from planner.dir import Hash, OrderKey, Pattern, Replicated, SampledRange, Single, Spread
 from planner.dtypes import BIGINT, INTEGER
 from planner.physical.enforce import enforce
 from planner.physical.nodes import ExchangePlan, ValuesScan
@@ -11,6 +11,7 @@ from planner.physical.properties import (
     ClusteredDistribution,
     HashDistribution,
     Offered,
+    OrderedDistribution,
     ReplicatedDistribution,
     SingleDistribution,
     hash_by,
@@ -20,6 +21,7 @@ from planner.schema import Column
 
 A, B, C = (Column(number, name, INTEGER) for number, name in enumerate("abc", start=1))
 PLAN = ValuesScan((A, B), ())
+SAMPLED = SampledRange((OrderKey(1, True, False), OrderKey(2, False, True)), 6)
 BY_A, BY_AB = hash_by((A,), 4), hash_by((A, B), 4)
 
 
@@ -39,6 +41,9 @@ BY_A, BY_AB = hash_by((A,), 4), hash_by((A, B), 4)
         (BY_AB, HashDistribution(hash_by((B, A), 4)), False),
         (Single(), HashDistribution(BY_A), False),  # one partition is not where buckets are expected
         (Replicated(), SingleDistribution(), False),
+        (Single(), OrderedDistribution(SAMPLED), True),
+        (Spread(3), OrderedDistribution(SAMPLED), False),
+        (SAMPLED, SingleDistribution(), False),
     ],
 )
 def test_satisfies(offered, required, enough):
@@ -63,6 +68,11 @@ def test_a_projection_renames_keys_and_loses_what_it_drops():
     assert renamed.partitionings == (Hash((9,), (INTEGER,), 4),)
     assert renamed.ordering == (OrderKey(9, False, False),)
     assert offered.rename({}).partitionings == (Spread(4),)
+    sampled = Offered((SAMPLED,))
+    assert sampled.rename({1: (9,), 2: (8, 7)}).partitionings == (
+        SampledRange((OrderKey(9, True, False), OrderKey(8, False, True)), 6),
+    )
+    assert sampled.rename({1: (9,)}).partitionings == (Spread(6),)
 
 
 def test_enforce_inserts_nothing_where_the_offer_is_enough():
@@ -77,6 +87,7 @@ def test_enforce_inserts_nothing_where_the_offer_is_enough():
         (ReplicatedDistribution(), Pattern.BROADCAST, Replicated()),
         (ClusteredDistribution((A, B)), Pattern.HASH, hash_by((A, B), 16)),
         (HashDistribution(BY_A), Pattern.HASH, BY_A),
+        (OrderedDistribution(SAMPLED), Pattern.RANGE, SAMPLED),
     ],
 )
 def test_enforce_inserts_one_exchange(required, pattern, partitioning):
@@ -85,4 +96,4 @@ def test_enforce_inserts_one_exchange(required, pattern, partitioning):
     assert plan.input is PLAN
     assert (plan.pattern, plan.partitioning) == (pattern, partitioning)
     assert offered == Offered((partitioning,))
-    assert satisfies(offered, required) or pattern is Pattern.BROADCAST
+    assert satisfies(offered, required) or pattern in (Pattern.BROADCAST, Pattern.RANGE)
