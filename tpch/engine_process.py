@@ -17,6 +17,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from tpch.engine_messages import Done, Execute, Executed, Failed, Load, Open, Opened, Reply, Request
+from tpch.engines import INSTALL
 from tpch.engines.protocol import Engine, Statement
 
 _CLOSE_PATIENCE = 3.0
@@ -60,7 +61,8 @@ def serve(connection: Connection, adapter: str) -> None:
                 _execute_streams(engine, request.streams, connection.send)
                 connection.send(Done(time.perf_counter() - started))
         except ModuleNotFoundError as error:
-            connection.send(Failed(f"{error.name} is not installed: pip install 'qengine[bench]'"))
+            how = INSTALL.get(error.name or "", "pip install 'qengine[bench]'")
+            connection.send(Failed(f"{error.name} is not installed: {how}"))
         except BaseException as error:  # a panic of an engine is no Exception, and is a verdict like any other error
             connection.send(Failed(describe(error)))
 

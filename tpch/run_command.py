@@ -36,6 +36,7 @@ def add_commands(commands: Any) -> None:
         "--mode", type=argument(parse_modes), default=(Mode.HOT,), metavar="LIST", help="cold, hot, memory (default: hot)"
     )
     runs.add_argument("--runs", type=argument(positive), metavar="N", help="runs per query (default: 1, of several engines 3)")
+    runs.add_argument("--cold-runs", type=argument(positive), metavar="N", help="of them cold (default: the same)")
     runs.add_argument(
         "--warm", type=argument(count), default=2, metavar="N", help="runs before those, hot and in memory (default: 2)"
     )
@@ -98,6 +99,7 @@ def _run(options: argparse.Namespace) -> int:
         options,
         modes=options.mode,
         runs=options.runs or (1 if len(options.engines) == 1 else 3),
+        cold_runs=options.cold_runs,
         warm=options.warm,
         evict=options.evict,
         power=options.power,
@@ -134,7 +136,7 @@ def _options(options: argparse.Namespace, **further: Any) -> Options:
 
 
 def _measure(options: Options) -> Result:
-    turns = len(options.modes) * options.runs
+    turns = sum(options.runs_in(mode) for mode in options.modes)
     streams = options.streams * sum(mode is not Mode.COLD for mode in options.modes)
     total = len(options.engines) * len(options.numbers) * (turns + streams)
     with display(options.engines, options.numbers, total, sys.stderr) as shown:

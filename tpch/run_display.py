@@ -12,6 +12,9 @@ from tpch.results import Mode, Run, Verdict
 from tpch.runner import Display
 
 _BAR = 12
+"""Characters of the longest bar, where the terminal is wide enough."""
+_NUMBER = 11
+"""Characters of a column without its bar."""
 
 
 @contextmanager
@@ -57,7 +60,7 @@ class _PlainDisplay:
 
 
 class _LiveDisplay:
-    """Queries × engines, median so far and a bar of it, below them the runs done.
+    """The runs done, and below them queries × engines, each with its median so far and a bar of it.
 
     It is drawn between runs only: a thread that redraws would take processor time from the engine that is measured.
     """
@@ -72,11 +75,12 @@ class _LiveDisplay:
         self._runs: dict[tuple[str, int], list[Run]] = {}
         self._mode: Mode | None = None
         console = Console(file=stream)
+        self._bar = max(0, min(_BAR, (console.width - len("query")) // max(len(engines), 1) - _NUMBER))
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
         )
         self._task = self._progress.add_task("", total=total)
-        self._live = Live(console=console, auto_refresh=False, transient=True, vertical_overflow="visible")
+        self._live = Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop")
 
     def __enter__(self) -> _LiveDisplay:
         self._live.__enter__()
@@ -113,7 +117,7 @@ class _LiveDisplay:
             known = [value for engine in self._engines if (value := medians.get((engine, query))) is not None]
             cells = [self._cell(engine, query, max(known, default=0.0), min(known, default=0.0)) for engine in self._engines]
             table.add_row(f"Q{query}", *(Text(text, style=style) for text, style in cells))
-        self._live.update(Group(table, self._progress), refresh=True)
+        self._live.update(Group(self._progress, table), refresh=True)
 
     def _cell(self, engine: str, query: int, slowest: float, fastest: float) -> tuple[str, str]:
         runs = self._runs.get((engine, query))
@@ -122,7 +126,7 @@ class _LiveDisplay:
         median = _median(runs)
         if median is None:
             return str(next(run.verdict for run in runs if run.verdict is not Verdict.CORRECT)), "red"
-        return f"{median:7.3f} {bar(median, slowest, _BAR)}", "green" if median == fastest else ""
+        return f"{median:7.3f} {bar(median, slowest, self._bar)}", "green" if median == fastest else ""
 
 
 def _median(runs: Sequence[Run]) -> float | None:

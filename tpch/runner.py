@@ -50,7 +50,10 @@ _KEPT = {Mode.COLD: 0, Mode.HOT: 4, Mode.MEMORY: 8}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. Seconds, bytes, and counts per query and engine; `threads` None is one per core."""
+    """What to run. Seconds, bytes, and counts per query and engine.
+
+    `threads` None is one per core; `cold_runs` None is as many as `runs`: they take longest, since each has a new process.
+    """
 
     scale_factor: Decimal
     folder: Path
@@ -60,6 +63,7 @@ class Options:
     threads: int | None = None
     memory_limit: int | None = None
     runs: int = 1
+    cold_runs: int | None = None
     warm: int = 2
     timeout: float = 300.0
     evict: bool = False
@@ -68,6 +72,10 @@ class Options:
     seed: int | None = None
     engine_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     command: str = ""
+
+    def runs_in(self, mode: Mode) -> int:
+        """Runs that are measured."""
+        return self.cold_runs if mode is Mode.COLD and self.cold_runs is not None else self.runs
 
 
 class Display(Protocol):
@@ -174,7 +182,7 @@ class _Benchmark:
                 self._runs += self._cold_runs(ready)
             else:
                 self._warm_up(ready)
-                self._runs += self._hot_runs(ready)
+                self._runs += self._hot_runs(mode, ready)
                 for participant in ready if self._options.streams else ():
                     self._runs += self._throughput_run(participant)
         finally:
@@ -188,15 +196,15 @@ class _Benchmark:
                     self._display.finish(run)
                     self._runs.append(run)
 
-    def _turns(self, group: Sequence[_Participant]) -> Iterator[tuple[int, int, _Participant]]:
+    def _turns(self, mode: Mode, group: Sequence[_Participant]) -> Iterator[tuple[int, int, _Participant]]:
         """Number of the run, number of the query, engine; in the order that is measured."""
-        for number in range(1, self._options.runs + 1):
+        for number in range(1, self._options.runs_in(mode) + 1):
             for asked in self._numbers:
                 for participant in group:
                     yield number, asked, participant
 
     def _cold_runs(self, group: Sequence[_Participant]) -> Iterator[Run]:
-        for number, asked, participant in self._turns(group):
+        for number, asked, participant in self._turns(Mode.COLD, group):
             self._display.start(participant.name, Mode.COLD, asked)
             if self._options.evict:
                 machine.evict_page_cache(self._files)
@@ -213,9 +221,9 @@ class _Benchmark:
         for participant in group:
             participant.settle()
 
-    def _hot_runs(self, group: Sequence[_Participant]) -> Iterator[Run]:
-        for number, asked, participant in self._turns(group):
-            self._display.start(participant.name, participant.settings.mode, asked)
+    def _hot_runs(self, mode: Mode, group: Sequence[_Participant]) -> Iterator[Run]:
+        for number, asked, participant in self._turns(mode, group):
+            self._display.start(participant.name, mode, asked)
             # Only if the engine was opened again since all were warmed up.
             for _ in range(self._options.warm - participant.executions(asked)):
                 self._warm_run(participant, asked)

@@ -45,7 +45,7 @@ def test_run_in_every_mode(arguments: list[str], tmp_path: Path, capsys: pytest.
     assert command_line.main(command) == 0
     written = capsys.readouterr()
     assert written.out.endswith("\n2/2 correct\n")
-    assert written.err.count("correct\n") == len(QUERIES) * 2 * (3 + 4)
+    assert written.err.count("correct\n") == len(QUERIES) * 2 * (1 + 2 + 2 + 4)
     result = read(out)
     assert result.command.startswith("python -m tpch run --sf 0.01 ")
     assert {run.verdict for run in result.runs} == {Verdict.CORRECT}

@@ -32,6 +32,9 @@ ADAPTERS: Mapping[str, str] = MappingProxyType(
 )
 """Name of each engine, and `module:class` of its adapter."""
 
+INSTALL: Mapping[str, str] = MappingProxyType({"daft": "pip install --no-deps daft, which asks for an older pyarrow"})
+"""How to install the package of an engine that does not come with the extra `bench`."""
+
 
 def parse_engines(text: str) -> tuple[str, ...]:
     """Names of engines from text such as `qengine,duckdb`, in the order given, without repetitions.
