@@ -1,7 +1,7 @@
 # What is assumed: python3 (3.11 or later) with pip, and make. Everything else is installed into $(VENV).
 #
 #   make tpch [SF=1] [WORKERS=n]   generate TPC-H (kept for the next time), run the 22 queries, check every answer
-#   make bench [SF=1] [RUNS=3]     qengine, DuckDB and Polars side by side, hot and cold: a table, JSON and a page
+#   make bench [SF=1] [RUNS=2]     qengine, DuckDB and Polars side by side, hot and cold: a table, JSON and a page
 #   make bench-full [SF=10]        the same with all engines (PySpark needs a Java runtime)
 #   make test                      linter, formatter, type checker, tests
 #   make test-full                 the same with the tests that take minutes
@@ -13,7 +13,7 @@ PYTHON  ?= python3
 VENV    ?= .venv
 SF      ?= 1
 WORKERS ?=
-RUNS    ?= 3
+RUNS    ?= 2
 DATA    ?= data/tpch/sf$(SF)
 RESULT  := data/results/$(shell date +%Y%m%d-%H%M%S)
 

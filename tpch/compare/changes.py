@@ -27,6 +27,7 @@ OVERALL_LEVEL = 0.015
 """The same for totals and geometric means, which are few and tell much: with queries, 5% of all comparisons."""
 TOTAL = "total"
 MEAN = "geometric mean"
+_NOISY = 1.25
 
 
 class Change(StrEnum):
@@ -119,6 +120,13 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
         f"{one.engine} {one.mode}: without another engine in both results, a slower machine looks like a change"
         for one in series
         if _is_own(one.engine) and not one.peers
+    ]
+    notes += [
+        f"{one.engine} {one.mode}: too noisy to see less than {100 * (row.noise - 1):.0f}% in the {row.name}; measure more runs, or "
+        "on a quieter machine"
+        for one in series
+        for row in one.overall
+        if _is_own(one.engine) and row.name == MEAN and row.noise is not None and row.noise > _NOISY
     ]
     return Comparison(threshold, tuple(series), tuple(notes))
 

@@ -32,6 +32,7 @@ def print_in_colours(comparison: Comparison) -> None:
     console = Console(highlight=False)
     for series in comparison.series:
         console.print(_rich_table(series))
+        console.print()
     for note in comparison.notes:
         console.print(Text(f"note: {note}", "yellow"))
     console.print(Text(verdict(comparison), "bold red" if comparison.regressions else "bold green"))

@@ -345,6 +345,14 @@ def test_what_cannot_be_compared_is_refused(tmp_path, capsys, change, complaint)
     assert complaint in printed.err and len(printed.err.splitlines()) == 1 and not printed.out
 
 
+def test_a_result_that_is_too_noisy_says_so():
+    dice = random.Random(1)
+    times = {(engine, query): (0.1, 0.9) for engine in ("qengine", "duckdb") for query in QUERIES}
+    notes = compare(draw(dice, 3, times), draw(dice, 3, times)).notes
+    assert any(re.match(r"qengine hot: too noisy to see less than \d+% in the geometric mean", note) for note in notes)
+    assert compare(steady(), steady()).notes == ()
+
+
 def test_differences_that_do_not_matter_are_told():
     before = steady()
     after = replace(
