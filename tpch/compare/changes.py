@@ -122,8 +122,8 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
         if _is_own(one.engine) and not one.peers
     ]
     notes += [
-        f"{one.engine} {one.mode}: too noisy to see less than {100 * (row.noise - 1):.0f}% in the {row.name}; measure more runs, or "
-        "on a quieter machine"
+        f"{one.engine} {one.mode}: too noisy to see less than {100 * (row.noise - 1):.0f}% in the {row.name}: "
+        "measure more runs, or on a quieter machine"
         for one in series
         for row in one.overall
         if _is_own(one.engine) and row.name == MEAN and row.noise is not None and row.noise > _NOISY
