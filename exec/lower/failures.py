@@ -22,7 +22,7 @@ _SQL_NAMES = {
 _FILE_PROBLEM = re.compile(r"parquet|thrift|out-?of-?spec|magic|footer|corrupt|decompress|snappy|zstd|gzip|page", re.I)
 
 
-FOREIGN = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+FOREIGN = (OSError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What Polars and pyarrow raise of their own, often without saying which file they were reading."""
 
 
@@ -41,7 +41,8 @@ def translate(exception: BaseException, files: Collection[str] = ()) -> QEngineE
     # What Polars adds below, such as its plan, says nothing about the reason.
     text = re.split(r"\n\n(?:This error occurred|Resolved plan until failure)", str(exception))[0].strip()
     if isinstance(exception, MemoryError) or "memory allocation" in text or "capacity overflow" in text:
-        return error("OUT_OF_MEMORY", detail=_line(text) or "an allocation failed")
+        reading = f"; it was reading {_path(text, files)!r}" if files else ""
+        return error("OUT_OF_MEMORY", detail=(_line(text) or "an allocation failed") + reading)
     if isinstance(exception, OSError) and not isinstance(exception, pl.exceptions.PolarsError):
         return _of_file(exception, text, files)
     if isinstance(exception, (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError)):

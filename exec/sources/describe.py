@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -17,10 +18,13 @@ from exec.sources.arrow_types import leaves, logical_type
 from exec.sources.identity import split_of
 from planner import dtypes as t
 from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot, Trust
-from planner.errors import error
+from planner.errors import error, nearest
 from planner.schema import Field
 
 _MICROSECONDS = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
+
+_LARGEST_FOLDER = 1000
+"""Entries of a folder among which a similar name is looked for."""
 
 
 def describe(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], name: str) -> TableSnapshot:
@@ -58,11 +62,22 @@ def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> 
         else:
             matches = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
         if not matches:
-            raise error("FILE_NOT_FOUND", path=os.fspath(item))
+            raise error("FILE_NOT_FOUND", path=os.fspath(item), nearest=_nearest_file(path))
         found += matches
     if not found:
         raise error("FILE_NOT_FOUND", path="")
     return found
+
+
+def _nearest_file(path: str) -> str:
+    """The end of a message that names the most similar entry of a folder that is not too large."""
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, _LARGEST_FOLDER + 1) if entry.name != name]
+    except (OSError, ValueError):
+        return ""
+    return nearest(name, names) if len(names) <= _LARGEST_FOLDER and not glob.has_magic(name) else ""
 
 
 class _File:

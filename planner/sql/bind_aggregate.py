@@ -102,6 +102,10 @@ def _argument(context: BindContext, node: exp.Expr) -> tuple[exp.Expr | None, bo
     if node.args.get("expressions"):
         given = f"{1 + len(node.expressions)} arguments"
         raise context.error("WRONG_ARGUMENTS", node, name="count", expected="at most one argument", given=given)
+    if argument is None and not isinstance(node, exp.Count):
+        raise context.error(
+            "WRONG_ARGUMENTS", node, name=function_name(context.text, node), expected="an argument", given="none"
+        )
     star = isinstance(node, exp.Count) and (argument is None or isinstance(argument, exp.Star))
     if star and distinct:
         raise context.unsupported("count(DISTINCT *)", node)

@@ -102,7 +102,7 @@ def _refuse_duplicates(context: BindContext, relations: list[Relation], source: 
     for relation in relations:
         folded = relation.alias.lower()
         if folded and folded in seen:
-            raise context.error("DUPLICATE_ALIAS", _last_named(source, folded), name=relation.alias)
+            raise context.error("DUPLICATE_ALIAS", _last_named(source, folded), name=relation.alias, clause="FROM")
         seen.add(folded)
 
 

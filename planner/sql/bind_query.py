@@ -93,10 +93,13 @@ def _bind_ctes(context: BindContext, node: exp.Expr, parent: Scope) -> dict[str,
     if clause.args.get("recursive"):
         raise context.unsupported("WITH RECURSIVE", clause.expressions[0].args["alias"])
     refuse_arguments(context, clause, ("expressions",))
-    ctes = dict(parent.ctes)
+    ctes, own = dict(parent.ctes), set[str]()
     for cte in clause.expressions:
         refuse_arguments(context, cte, ("this", "alias", "materialized"))
         name = cte.alias
+        if name.lower() in own:
+            raise context.error("DUPLICATE_ALIAS", cte.args["alias"], name=name, clause="WITH")
+        own.add(name.lower())
         ctes[name.lower()] = Cte(name, cte, Scope(parent, dict(ctes)))
     return ctes
 

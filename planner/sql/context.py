@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from planner.catalog import TableSnapshot
-from planner.errors import QEngineError, error, nearest
+from planner.errors import DataError, QEngineError, error, nearest
 from planner.expr.nodes import AggregateCall, ColumnRef, Expr
 from planner.logical.view import View
 from planner.ports import Catalog
@@ -102,15 +102,23 @@ class BindContext:
         self.count_reference(node)
         found = self.tables.get(name)
         if found is None:
-            found = self.catalog.table(name)
+            found = self._asked(name, node)
             if found is None:
                 folded = name.lower()
                 known = next((other for other in self.catalog.names() if other.lower() == folded), None)
-                found = self.catalog.table(known) if known is not None else None
+                found = self._asked(known, node) if known is not None else None
             if found is None:
                 raise self.error("UNKNOWN_TABLE", node, name=name, nearest=nearest(name, self.catalog.names()))
             self.tables[name] = found
         return found
+
+    def _asked(self, name: str, node: exp.Expr) -> TableSnapshot | View | None:
+        """What the catalog says; what it raises about a file gets the place where the query names the file."""
+        try:
+            return self.catalog.table(name)
+        except DataError as problem:
+            problem.position = problem.position or position_of(self.text, node)
+            raise
 
     def snapshots(self) -> tuple[TableSnapshot, ...]:
         """The snapshots of all tables asked for so far, those below views included, each once."""

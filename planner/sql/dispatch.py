@@ -101,6 +101,7 @@ _CLASS_NAMES: dict[type[exp.Expr], str] = {
     exp.Tuple: "a row value",
     exp.Lambda: "a lambda",
     exp.Collate: "COLLATE",
+    exp.PositionalColumn: "a column by its position",
     exp.Placeholder: "a parameter",
     exp.Parameter: "a parameter",
     exp.JSONExtract: "the operator ->",

@@ -93,6 +93,8 @@ def _syntax_error(text: str, raised: ParseError, tokens: Sequence[Token]) -> QEn
     elif missing:
         part, construct = missing.groups()
         written = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", construct).lower()
+        if highlight == ")" and position is not None:
+            written = _called(text, position.start)
         where = "an operand or argument" if part in ("this", "expression", "expressions") else f"the {part!r} part"
         detail = f"{where} of {written} is missing near {highlight!r}"
     elif counts := _TOO_MANY.match(description):

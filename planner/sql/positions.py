@@ -12,6 +12,11 @@ from sqlglot import exp
 
 from planner.errors import Position
 
+_SIGNS: dict[type[exp.Expr], str] = {
+    exp.Placeholder: r"\?|[$:]\w+", exp.Parameter: r"[$@]\w+", exp.Abs: r"@|\babs\b", exp.PositionalColumn: r"#\d+"
+}  # fmt: skip
+"""How nodes look that are no words."""
+
 _CALLED = re.compile(r"([A-Za-z_]\w*)\s*\(\s*(?:DISTINCT\s+)?$", re.IGNORECASE)
 
 
@@ -56,7 +61,8 @@ def _span(node: exp.Expr) -> tuple[int, int] | None:
 
 def _keyword(text: str, node: exp.Expr) -> Position | None:
     words = {node.key, node.sql_name().lower()} if isinstance(node, exp.Func) else {node.key}
-    found = list(re.finditer(rf"\b({'|'.join(map(re.escape, words))})\b", text, re.IGNORECASE))
+    pattern = _SIGNS.get(type(node)) or rf"\b({'|'.join(map(re.escape, words))})\b"
+    found = list(re.finditer(pattern, text, re.IGNORECASE))
     return Position(text, found[0].start(), found[0].end()) if len(found) == 1 else None
 
 
