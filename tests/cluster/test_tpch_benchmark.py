@@ -28,20 +28,8 @@ def arguments() -> list[str]:
 
 def test_run_in_every_mode(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "deep" / "result.json"
-    command = [
-        "run",
-        *arguments,
-        "--mode",
-        "cold,hot,memory",
-        "--runs",
-        "1",
-        "--warm",
-        "1",
-        "--streams",
-        "2",
-        "--out",
-        str(out),
-    ]
+    modes = ["--mode", "cold,hot,memory", "--runs", "2", "--cold-runs", "1", "--warm", "1", "--streams", "2"]
+    command = ["run", *arguments, *modes, "--out", str(out)]
     assert command_line.main(command) == 0
     written = capsys.readouterr()
     assert written.out.endswith("\n2/2 correct\n")
