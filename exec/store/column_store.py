@@ -140,6 +140,9 @@ class ColumnStore:
             try:
                 if not self._closed:
                     self._fill(*job)
+            except FileNotFoundError:
+                if not self._closed:  # else the engine took its folder away
+                    raise
             finally:
                 with self._lock:
                     self._pending -= 1
