@@ -126,7 +126,7 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
         "measure more runs, or on a quieter machine"
         for one in series
         for row in one.overall
-        if _is_own(one.engine) and row.name == MEAN and row.noise is not None and row.noise > _NOISY
+        if _is_own(one.engine) and row.name == MEAN and row.noise is not None and row.noise > max(_NOISY, 1 + threshold / 100)
     ]
     return Comparison(threshold, tuple(series), tuple(notes))
 
