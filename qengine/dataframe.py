@@ -260,6 +260,8 @@ class DataFrame:
         """Run the query and print its first rows as a table."""
         from qengine.display import table_text
 
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            raise error("INVALID_SETTING", name="limit", expected="a number of rows", given=limit)
         print(table_text(self.collect(), limit))
 
     def explain(self, level: str = "optimized") -> str:
@@ -292,6 +294,10 @@ class DataFrame:
     # -------------------------------------------------------------------------------------------------------- internal
 
     def _run(self, progress: ProgressCallback | None, cancel: threading.Event | None, record: Record) -> pa.Table:
+        if progress is not None and not callable(progress):
+            raise error("INVALID_SETTING", name="progress", expected="a function", given=progress)
+        if cancel is not None and not callable(getattr(cancel, "is_set", None)):
+            raise error("INVALID_SETTING", name="cancel", expected="a threading.Event", given=cancel)
         self._session._check_open()
         query = self._current_query()
         record.passed("refresh")
