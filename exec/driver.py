@@ -279,9 +279,6 @@ class Driver:
         self._events.append(AttemptStarted(attempt))
         self._started[worker.id] = attempt
         self.statistics.attempts_started += 1
-        execution = self._executions.get(attempt.query)
-        if execution is not None and execution.timeout is not None:
-            self._after(execution.timeout, lambda: self._time_out(worker, attempt))
         if self._faults is not None and self._faults.on_started(attempt):
             self.statistics.kills += 1
             worker.kill()
@@ -364,6 +361,8 @@ class Driver:
         self._attempts[worker.id] = attempt
         execution = self._executions[attempt.query]
         if execution.call is not None:
+            if execution.timeout is not None:
+                self._after(execution.timeout, lambda: self._time_out(worker, attempt))
             worker.send(encode(CallMessage(attempt, *execution.call)))
             return
         key = (attempt.query, attempt.version, attempt.stage)

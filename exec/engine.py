@@ -109,7 +109,7 @@ class Engine:
         """
         check_laws(graph)
         _check_contracts(graph)
-        self.columns.expect(graph)
+        self.columns.expect(graph, cancel)
         execution = self._submit(Execution(next(self._query_ids), graph, metrics=metrics))
         try:
             while True:

@@ -13,6 +13,7 @@ from exec.sources.identity import verify
 from exec.sources.parquet import read_rows
 from exec.sources.stored import bounds_of
 from exec.store.columns import SEGMENT_ROWS, StoredColumn
+from exec.store.files import NO_SPACE
 from exec.store.segments import Segment, encode, write_segment
 from planner import dtypes as t
 from planner.analysis.intervals import type_interval
@@ -42,7 +43,9 @@ def fill(column: StoredColumn, number: int, reader: str, folder: str) -> Filled:
     try:
         size = write_segment(segment, Path(folder), column.segment(number))
     except OSError as problem:
-        raise error("DISK_FULL", path=folder) from problem
+        if problem.errno in NO_SPACE:
+            raise error("DISK_FULL", path=folder) from problem
+        raise
     return Filled(size, time.perf_counter() - started)
 
 

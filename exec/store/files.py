@@ -20,7 +20,7 @@ RESERVE = 64 << 20
 """Shared memory that is left to others: with less free, a new file starts in the spill folder."""
 
 _BUFFER = 1 << 18
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 
 
 class _SpillingFile(io.RawIOBase):
@@ -42,7 +42,7 @@ class _SpillingFile(io.RawIOBase):
                 folder.mkdir(mode=0o700, exist_ok=True)
                 self._descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
             except OSError as problem:
-                if problem.errno not in _NO_SPACE:
+                if problem.errno not in NO_SPACE:
                     raise
             else:
                 return
@@ -64,7 +64,7 @@ class _SpillingFile(io.RawIOBase):
             try:
                 done += self._write_some(view[done:])
             except OSError as problem:
-                if problem.errno not in _NO_SPACE:
+                if problem.errno not in NO_SPACE:
                     raise
                 self._move()
         return done

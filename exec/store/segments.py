@@ -59,7 +59,7 @@ def encode(values: pl.Series, dtype: t.DType, bounds: tuple[int, int] | None) ->
 
 
 def write_segment(segment: Segment, folder: Path, name: str) -> int:
-    """Write a segment under that name, complete or not at all. Returns its size in bytes. Raises OSError."""
+    """Write a segment under that name, complete or not at all. Returns the bytes that it takes up. Raises OSError."""
     table = segment.values.to_frame().to_arrow(compat_level=pl.CompatLevel.newest())
     known = {"bounds": json.dumps(segment.bounds), "dictionary": json.dumps(segment.dictionary)}
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -67,7 +67,7 @@ def write_segment(segment: Segment, folder: Path, name: str) -> int:
     try:
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema.with_metadata(known)) as writer:
             writer.write_table(table.combine_chunks())
-        size = temporary.stat().st_size
+        size = temporary.stat().st_blocks * 512
         temporary.rename(folder / name)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -77,13 +77,13 @@ def write_segment(segment: Segment, folder: Path, name: str) -> int:
 
 
 def map_segment(path: Path) -> Segment | None:
-    """The segment in a file, mapped; None if there is none."""
+    """The segment in a file, mapped; None if there is none, or it cannot be mapped."""
     try:
         with pa.memory_map(str(path)) as mapped:
             reader = pa.ipc.open_file(mapped)
             frame = pl.from_arrow(pa.Table.from_batches([reader.get_batch(n) for n in range(reader.num_record_batches)]))
             known = {key: json.loads(value) for key, value in (reader.schema.metadata or {}).items()}
-    except FileNotFoundError:
+    except OSError:
         return None
     assert isinstance(frame, pl.DataFrame)
     bounds, dictionary = known[b"bounds"], known[b"dictionary"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import qengine
 from exec.attempts import Attempt
 from exec.engine import Engine
 from qengine.errors import QEngineError
+from tests.cluster.conftest import eventually, workers_of
 
 pytestmark = pytest.mark.cluster
 ROWS = 10_000
@@ -86,7 +88,7 @@ def test_a_limit_of_nothing_keeps_nothing(path):
     with qengine.Session(workers=2, inline="off", cache="eager", cache_memory=0) as session:
         assert session.sql(TEXT.format(path=path)).collect().to_pylist() == answer()
         assert session._engine.columns.bytes == 0
-        assert list((session._engine.folder / "columns").iterdir()) == []
+        assert not (session._engine.folder / "columns").exists()
 
 
 @dataclass
@@ -112,6 +114,27 @@ def test_a_worker_that_is_killed_while_it_fills(path):
             assert session.sql(TEXT.format(path=path)).collect().to_pylist() == answer()
             assert len(list((engine.folder / "columns").iterdir())) == columns
             assert engine.statistics.workers_lost == len(numbers)
+
+
+def test_a_file_is_not_waited_for_when_its_worker_has_stopped(path, monkeypatch):
+    """The time of a call counts from when it is sent; then the worker that does not answer is replaced. Two are stopped."""
+    monkeypatch.setattr(Engine.call, "__kwdefaults__", {"timeout": 0.5, "subject": None})
+    with Engine(1) as engine, qengine.Session(engine=engine, inline="off") as session:
+        assert eventually(lambda: len(workers_of(os.getpid())) == 2)
+        assert session.sql("SELECT 1 AS one").collect().num_rows == 1
+        for worker in workers_of(os.getpid()):
+            os.kill(worker, signal.SIGSTOP)
+        failed = 0
+        while failed < 3:
+            try:
+                session.read_parquet(path)
+            except QEngineError as problem:
+                assert problem.code == "FILE_UNREADABLE"
+                failed += 1
+            else:
+                break
+        assert 1 <= failed <= 2
+        assert session.sql(TEXT.format(path=path)).collect().to_pylist() == answer()
 
 
 def test_an_engine_that_is_closed_while_it_fills(path):

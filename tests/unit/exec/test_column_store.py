@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
+import threading
 from dataclasses import dataclass, field
 from decimal import Decimal as D
 from pathlib import Path
@@ -210,10 +212,10 @@ class FakeWorkers:
 SPLIT = Split("file", 1000)
 
 
-def query(*names: str, rows: tuple[int, int] = (0, 10)) -> StageGraph:
+def query(*names: str, rows: tuple[int, int] = (0, 10), split: Split = SPLIT) -> StageGraph:
     """A query that scans columns of one file."""
     columns = tuple(Column(index, name, t.BIGINT) for index, name in enumerate(names))
-    body = TableScan("t", "parquet", "polars", columns, names, ((ScanRange(SPLIT, *rows, 0),),), None)
+    body = TableScan("t", "parquet", "polars", columns, names, ((ScanRange(split, *rows, 0),),), None)
     return StageGraph((Stage(0, 1, body, Dir((), (), Single(), (), BATCH), Determinism.SET),), (), 0)
 
 
@@ -330,3 +332,122 @@ def test_a_column_that_cannot_be_filled_is_not_tried_again(tmp_path):
         run(kept, query("a"))
     assert workers.filled == [("a", 0)]
     assert kept.bytes == 0
+
+
+def test_a_column_that_could_not_be_filled_is_tried_again_later(tmp_path):
+    workers = FakeWorkers(failing=frozenset({"a"}))
+    kept = store(tmp_path, workers)
+    for _ in range(2):
+        run(kept, query("a"))
+    workers.failing = frozenset()
+    for _ in range(column_store.RETRY_AFTER):
+        run(kept, query("a"))
+    assert workers.filled == [("a", 0), ("a", 0)]
+    assert kept.bytes == 10
+
+
+def test_whatever_a_filling_raises_the_next_one_goes_on(tmp_path):
+    class Failing(FakeWorkers):
+        def fill(self, column: StoredColumn, number: int, reader: str, folder: Path) -> tuple[int, float]:
+            if column.field == "a":
+                raise OSError(24, "too many open files")
+            return super().fill(column, number, reader, folder)
+
+    kept = store(tmp_path, Failing(), mode="eager")
+    kept.expect(query("a"))
+    kept.expect(query("a", "b"))
+    assert kept.bytes == 10
+
+
+@dataclass
+class SlowWorkers(FakeWorkers):
+    """Fills what is called slow only when it is let."""
+
+    let: threading.Event = field(default_factory=threading.Event)
+
+    def fill(self, column: StoredColumn, number: int, reader: str, folder: Path) -> tuple[int, float]:
+        if column.field == "slow":
+            assert self.let.wait(10)
+        return super().fill(column, number, reader, folder)
+
+
+def test_eager_waits_for_its_own_columns_and_not_when_it_is_cancelled(tmp_path):
+    workers = SlowWorkers()
+    kept = store(tmp_path, workers, mode="eager")
+    kept.expect(query("a"))
+    cancelled = threading.Event()
+    threading.Timer(0.1, cancelled.set).start()
+    kept.expect(query("slow"), cancelled)
+    assert kept.bytes == 10
+    kept.expect(query("a"))
+    workers.let.set()
+    kept.wait()
+    assert kept.bytes == 20
+
+
+def test_an_older_version_of_a_file_has_to_go(tmp_path):
+    workers = FakeWorkers()
+    kept = store(tmp_path, workers)
+    for size in range(1000, 1010):
+        for _ in range(3):
+            run(kept, query("a", split=Split("file", size)))
+    assert kept.bytes == 10
+    assert len(workers.gone) == 9
+    assert len(list((tmp_path / FOLDER).iterdir())) == 1
+
+
+def test_a_store_that_is_too_small_does_not_fill_what_it_has_to_evict_again(tmp_path):
+    workers = FakeWorkers({"a": 600, "b": 600})
+    kept = store(tmp_path, workers, limit=1000)
+    for _ in range(20):
+        run(kept, query("a", "b"))
+    assert kept.bytes == 600
+    assert len(workers.filled) <= 3
+
+
+def test_there_are_never_more_segments_than_a_process_can_map(tmp_path, monkeypatch):
+    monkeypatch.setattr(column_store, "MOST_SEGMENTS", 3)
+    kept = store(tmp_path, FakeWorkers())
+    for _ in range(3):
+        run(kept, query("a", "b", "c", "d", "e"))
+    assert kept.bytes == 30
+
+
+def test_a_segment_that_cannot_be_mapped_is_not_there(tmp_path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(pa, "memory_map", refuse)
+    assert map_segment(tmp_path / "name") is None
+
+
+def test_threads_that_evict_and_fill_at_once(tmp_path):
+    """The switch interval makes threads take turns after almost every instruction."""
+    kept = store(tmp_path, FakeWorkers(), limit=25)
+    problems: list[BaseException] = []
+
+    def ask(first: int) -> None:
+        try:
+            for number in range(150):
+                kept.count(query(f"c{(first + number) % 7}", f"c{(first * number) % 5}"))
+        except BaseException as problem:
+            problems.append(problem)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(first,)) for first in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    kept.wait()
+    assert problems == []
+    assert kept.bytes <= 25
+    assert kept.bytes == 10 * len(list((tmp_path / FOLDER).iterdir()))
+    kept.count(query("last"))
+    kept.count(query("last"))
+    kept.wait()
+    kept.close()
