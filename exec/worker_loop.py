@@ -31,6 +31,7 @@ from exec.messages import (
     decode,
     encode,
 )
+from exec.sources.memory import unmap_deleted
 from exec.store.segments import StoredColumns
 from exec.task import SharedInputs, run_task
 from planner.errors import error
@@ -58,6 +59,7 @@ class WorkerLoop:
                 case ForgetMessage(query):
                     self._stages = {key: stage for key, stage in self._stages.items() if key[0] != query}
                     self._shared.forget(query)
+                    unmap_deleted()
                 case DropMessage(names):
                     self._stored.drop(names)
 

@@ -7,7 +7,7 @@ scaled integers, of temporal types their physical integers (days, microseconds),
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -73,6 +73,7 @@ class TableSnapshot:
     `format` is "parquet" or "memory". `reader` tells exec how to read it ("polars", or "pyarrow" for files that Polars
     refuses). `columns` holds statistics over all files. `trusted` is False once a file was caught lying: then its claimed
     bounds are not used for arithmetic any more. `source` are the paths, patterns and folders that the user gave for its files.
+    `keeper` is an object that keeps the bytes of a table in memory: they go when no snapshot has it any more.
     """
 
     name: str
@@ -83,6 +84,7 @@ class TableSnapshot:
     reader: str = "polars"
     trusted: bool = True
     source: tuple[str, ...] = ()
+    keeper: object = field(default=None, compare=False)
 
     @property
     def rows(self) -> int:

@@ -5,9 +5,10 @@ They are kept in stored form (`exec.sources.stored`). Bounds are computed here, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
-from functools import lru_cache
+import weakref
 from typing import Any
 
 import polars as pl
@@ -29,7 +30,7 @@ BATCH_ROWS = 131_072
 
 
 def register(table: Any, name: str, folder: str) -> TableSnapshot:
-    """The snapshot of a table object, written to a new file in `folder`.
+    """The snapshot of a table object, written to a new file in `folder`, which goes with the last copy of the snapshot.
 
     Takes pyarrow tables and record batches, Polars and pandas frames, and whatever has `__arrow_c_stream__`. Raises
     UNSUPPORTED_VALUE for other objects and for columns of types that qengine does not have, DISK_FULL, FILE_UNREADABLE.
@@ -49,7 +50,8 @@ def register(table: Any, name: str, folder: str) -> TableSnapshot:
         raise error("FILE_UNREADABLE", path=path, detail=problem.strerror or str(problem)) from None
     split = Split(path, status.st_size, status.st_mtime_ns, status.st_ino)
     columns = tuple(_merged([(group.columns[index], group.rows) for group in groups]) for index in range(len(fields)))
-    return TableSnapshot(name, "memory", fields, (TableFile(split, arrow.num_rows, tuple(groups)),), columns)
+    files = (TableFile(split, arrow.num_rows, tuple(groups)),)
+    return TableSnapshot(name, "memory", fields, files, columns, keeper=_Keeper(path))
 
 
 def _as_arrow(table: Any) -> pa.Table:
@@ -150,17 +152,43 @@ def _merged(parts: list[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
     return ColumnStatistics(merged.minimum, merged.maximum, nulls, Trust.VERIFIED)
 
 
-@lru_cache(maxsize=64)
-def _mapped(path: str, size: int, mtime_ns: int) -> tuple[pa.RecordBatch, ...]:
-    """The batches of a file, mapped; they share its memory."""
-    try:
-        source = pa.memory_map(path, "r")
-        if source.size() != size:
-            raise error("FILE_CHANGED", path=path)
+class _Keeper:
+    """Deletes a file when nobody refers to this any more. A forked child has a copy, but not the file."""
+
+    def __init__(self, path: str) -> None:
+        weakref.finalize(self, _delete, path, os.getpid()).atexit = False
+
+
+def _delete(path: str, process: int) -> None:
+    if os.getpid() == process:
+        with contextlib.suppress(OSError):  # the engine's folder may be gone already
+            os.unlink(path)
+        _maps.pop(path, None)
+
+
+_maps: dict[str, tuple[pa.RecordBatch, ...]] = {}
+"""The batches of the tables that this process has mapped, by path; they share the memory of the file."""
+
+
+def unmap_deleted() -> None:
+    """Give back the memory of tables that are gone."""
+    for path in [path for path in _maps if not os.path.exists(path)]:
+        del _maps[path]
+
+
+def _mapped(split: Split) -> tuple[pa.RecordBatch, ...]:
+    """The batches of a table. Raises FILE_CHANGED if it is gone."""
+    found = _maps.get(split.path)
+    if found is None:
+        try:
+            source = pa.memory_map(split.path, "r")
+        except FileNotFoundError:
+            raise error("FILE_CHANGED", path=split.path) from None
+        if source.size() != split.size:
+            raise error("FILE_CHANGED", path=split.path)
         reader = pa.ipc.open_file(source)
-        return tuple(reader.get_batch(index) for index in range(reader.num_record_batches))
-    except FileNotFoundError:
-        raise error("FILE_CHANGED", path=path) from None
+        found = _maps[split.path] = tuple(reader.get_batch(index) for index in range(reader.num_record_batches))
+    return found
 
 
 def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFrame:
@@ -171,7 +199,7 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
     batches = [
         batch.select(names) if names else batch
         for part in ranges
-        for batch in _slices(_mapped(part.split.path, part.split.size, part.split.mtime_ns), part.first_row, part.rows)
+        for batch in _slices(_mapped(part.split), part.first_row, part.rows)
     ]
     if not batches:
         return stored.empty()
