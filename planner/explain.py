@@ -8,7 +8,7 @@ expressions appear as `(subquery 1)` and are printed below their operator.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from planner.dtypes import DATE, TIMESTAMP, TIMESTAMPTZ
@@ -264,7 +264,7 @@ def _node_text(expr: Expr, operands: list[tuple[str, int]], names: ColumnNames) 
     return f"{type(expr).__name__}({', '.join(texts)})", _ATOM
 
 
-def _call_text(call: Call, operands: list[tuple[str, int]], operand) -> tuple[str, int]:  # type: ignore[no-untyped-def]
+def _call_text(call: Call, operands: list[tuple[str, int]], operand: Callable[[int, int], str]) -> tuple[str, int]:
     texts = [text for text, _ in operands]
     infix = _INFIX.get(call.function)
     if infix is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 _UPPER = {"ß": "ẞ"}
@@ -16,7 +18,7 @@ def lower(texts: pl.Series) -> pl.Series:
     return _mapped(texts, texts.str.to_lowercase(), _lower_text)
 
 
-def _mapped(texts: pl.Series, simple: pl.Series, function) -> pl.Series:  # type: ignore[no-untyped-def]
+def _mapped(texts: pl.Series, simple: pl.Series, function: Callable[[str], str]) -> pl.Series:
     """Polars' mapping, corrected where there are characters beyond ASCII."""
     foreign = texts.str.contains(r"[^\x00-\x7F]").fill_null(False)
     if not foreign.any():

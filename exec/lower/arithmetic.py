@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from exec.kernels import floats
@@ -67,7 +69,7 @@ def subtract(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     return _sum(low, call, guard, lambda a, b: a - b)
 
 
-def _sum(low: Lowering, call: Call, guard: Guard, combine) -> pl.Expr:  # type: ignore[no-untyped-def]
+def _sum(low: Lowering, call: Call, guard: Guard, combine: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
     scale = scale_of(call.dtype)
     magnitude = sum(rescale(low.interval(a), scale_of(a.dtype), scale).magnitude for a in call.arguments)
     tier = tier_of_magnitude(magnitude)

@@ -19,6 +19,7 @@ from exec.lower.expressions import Lowering
 from exec.lower.optimizations import OPTIMIZATIONS
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.can_raise import can_raise
+from planner.analysis.intervals import Interval
 from planner.dtypes import is_float
 from planner.errors import error
 from planner.expr.nodes import Expr, conjunction, conjuncts
@@ -183,7 +184,7 @@ class _Join:
         return left, right, left_on, right_on
 
     @staticmethod
-    def _encoding(column: Column, bounds) -> Encoding:  # type: ignore[no-untyped-def]
+    def _encoding(column: Column, bounds: Mapping[int, Interval]) -> Encoding:
         return column_encoding(column.dtype, column.id, bounds)
 
     # ---------------------------------------------------------------------------------------------- with pairs of rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import polars as pl
 
@@ -13,6 +14,8 @@ from exec.kernels.texts import by_row
 from exec.lower.expressions import Guard, Lowering, guarded, reduce_balanced
 from planner.dtypes import VARCHAR
 from planner.expr.nodes import Call, Expr, Literal
+
+Value = TypeVar("Value")
 
 
 def concat(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
@@ -221,7 +224,7 @@ def hexadecimal(low: Lowering, call: Call, guard: Guard) -> pl.Expr:
     return _by_row(low, call, guard, function, pl.String())
 
 
-def _constant(expr: Expr, kind: type):  # type: ignore[no-untyped-def]
+def _constant(expr: Expr, kind: type[Value]) -> Value | None:
     """The value of a literal of a Python type, else None."""
     from planner.expr.nodes import Cast
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from typing import BinaryIO
 
 from planner.dir import Split
 from planner.errors import error
@@ -31,7 +32,7 @@ def split_of(path: str) -> Split:
     return Split(path, status.st_size, status.st_mtime_ns, status.st_ino, hashlib.blake2b(footer, digest_size=16).hexdigest())
 
 
-def _footer(file, size: int, path: str) -> bytes:  # type: ignore[no-untyped-def]
+def _footer(file: BinaryIO, size: int, path: str) -> bytes:
     """The metadata at the end of a Parquet file with its length and magic number."""
     if size == 0:
         raise error("FILE_INVALID", path=path, format="Parquet", detail="it is empty")

@@ -9,6 +9,7 @@ The check runs on batches of the stream: the minimum and maximum of every exact 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -257,7 +258,7 @@ def _columns_of(terms: list[Expr]) -> frozenset[int]:
     return frozenset(ref.column.id for term in terms for ref in walk(term, _REFERENCES) if isinstance(ref, ColumnRef))
 
 
-def _checker(checks: list[_Check], path: str):  # type: ignore[no-untyped-def]
+def _checker(checks: list[_Check], path: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     def check(rows: pl.DataFrame) -> pl.DataFrame:
         for item in checks:
             values = rows.get_column(item.column).to_physical()

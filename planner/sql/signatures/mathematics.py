@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner import dtypes as t
 from planner.expr.nodes import Call, Case, Cast, Expr, IsNull, Literal
 from planner.sql.coercion import cast_to, to_boolean, unify
@@ -28,7 +30,7 @@ def _trunc(arguments: Arguments) -> Expr:
     return Call(dtype, "trunc", (number, Literal(t.INTEGER, digits)))
 
 
-def _widest(function: str):  # type: ignore[no-untyped-def]
+def _widest(function: str) -> Callable[[Arguments], Expr]:
     def build(arguments: Arguments) -> Expr:
         values = arguments.values
         if values[0].dtype in (t.INTERVAL, t.NULL):
@@ -50,7 +52,7 @@ def _log(arguments: Arguments) -> Expr:
     return Call(t.DOUBLE, "divide", (Call(t.DOUBLE, "log10", (number,)), Call(t.DOUBLE, "log10", (base,))))
 
 
-def _bits(function: str):  # type: ignore[no-untyped-def]
+def _bits(function: str) -> Callable[[Arguments], Expr]:
     def build(arguments: Arguments) -> Expr:
         dtype = first_type(arguments)
         if not t.is_integer(dtype):
@@ -60,7 +62,7 @@ def _bits(function: str):  # type: ignore[no-untyped-def]
     return build
 
 
-def _float_test(function: str):  # type: ignore[no-untyped-def]
+def _float_test(function: str) -> Callable[[Arguments], Expr]:
     """What exact numbers never are, or always."""
 
     def build(arguments: Arguments) -> Expr:

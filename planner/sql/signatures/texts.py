@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from planner import dtypes as t
 from planner.expr.nodes import Call, Expr, Literal
@@ -11,7 +12,7 @@ from planner.sql.signatures.signature import Arguments, Signature, call
 _FLAGS = re.compile(r"[cismlng]*")
 
 
-def _regular(function: str, result: t.DType, *, pattern: int, flags: int):  # type: ignore[no-untyped-def]
+def _regular(function: str, result: t.DType, *, pattern: int, flags: int) -> Callable[[Arguments], Expr]:
     """A function of a regular expression: pattern and options are constant, so that both can be checked and translated."""
 
     def build(arguments: Arguments) -> Expr:
