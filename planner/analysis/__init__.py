@@ -2,5 +2,6 @@
 
 Each module answers one question and changes nothing: intervals and bounds (which values, how many rows at most), can_raise,
 nullability, keys (what is unique), cardinality (how many rows probably), free_columns (what is used and produced),
-determinism and ordering (what a second run gives, and in which order).
+determinism and ordering (what a second run gives, and in which order). Cardinality stands on estimates (what is known of a
+plan and its columns), table_columns, selectivity and join_size.
 """

@@ -2,51 +2,21 @@
 
 Every column is described by the range and the number of distinct values (NDV) that it had *in its table*, with the weakest
 trust of what they were computed from. Filters reduce row counts and leave these descriptions alone: a join on a key then keeps
-the share of rows that the key's table has kept (independence and containment, as in Selinger et al., SIGMOD 1979).
+the share of rows that the key's table has kept. Sizes of joins are in `join_size`, columns of tables in `table_columns`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from planner.analysis.free_columns import output_ids
+from planner.analysis.estimates import ColumnEstimate, Estimate
+from planner.analysis.join_size import inner_rows, semi_share
 from planner.analysis.selectivity import Predicates
-from planner.catalog import ColumnStatistics, TableSnapshot, Trust
-from planner.dtypes import BOOLEAN, VARCHAR, DType, is_float
-from planner.expr.nodes import Assign, ColumnRef, Compare, CompareOp, Expr, Literal, conjuncts
+from planner.analysis.table_columns import describe_column
+from planner.expr.nodes import Assign, ColumnRef, Literal
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Union, Values
-
-UNKNOWN_TEXT_VALUES = 25
-"""Assumed number of different texts in a column of a larger table."""
-SMALL_TABLE = 1000
-"""In a table of no more rows a text column is assumed to be unique."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnEstimate:
-    """A column as it was where it came from: `ndv` distinct values among `rows` rows; range in physical integers (or text)."""
-
-    ndv: float
-    rows: float
-    low: int | str | None = None
-    high: int | str | None = None
-    null_share: float = 0.0
-    trust: Trust = Trust.ESTIMATED
-
-    @property
-    def is_key(self) -> bool:
-        """Whether (nearly) every row had a value of its own."""
-        return self.ndv >= 0.9 * self.rows
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Rows of a plan, and its columns by id."""
-
-    rows: float
-    columns: dict[int, ColumnEstimate]
 
 
 class CardinalityAnalysis:
@@ -58,6 +28,10 @@ class CardinalityAnalysis:
     def rows(self, plan: LogicalPlan) -> float:
         """The estimated number of rows, at least 1 unless the plan is provably empty."""
         return self.estimate(plan).rows
+
+    def semi_share(self, join: Join | DependentJoin) -> float:
+        """The share of left rows that have a match."""
+        return semi_share(join, self.estimate(join.left), self.estimate(join.right))
 
     def estimate(self, plan: LogicalPlan) -> Estimate:
         known = self._known.get(id(plan))
@@ -142,7 +116,7 @@ class CardinalityAnalysis:
     def _join(self, plan: Join | DependentJoin) -> Estimate:
         left, right = self.estimate(plan.left), self.estimate(plan.right)
         columns = left.columns | right.columns
-        inner = self.inner_rows(plan, left, right)
+        inner = inner_rows(plan, left, right)
         match plan.kind:
             case JoinKind.INNER:
                 return Estimate(_at_least_one(inner, min(left.rows, right.rows)), columns)
@@ -151,81 +125,11 @@ class CardinalityAnalysis:
             case JoinKind.FULL:
                 return Estimate(max(left.rows, right.rows, inner), columns)
             case JoinKind.SEMI:
-                return Estimate(_at_least_one(left.rows * self.semi_share(plan), left.rows), left.columns)
+                return Estimate(_at_least_one(left.rows * semi_share(plan, left, right), left.rows), left.columns)
             case JoinKind.ANTI:
-                share = max(0.1, 1.0 - self.semi_share(plan))
+                share = max(0.1, 1.0 - semi_share(plan, left, right))
                 return Estimate(_at_least_one(left.rows * share, left.rows), left.columns)
         return Estimate(left.rows, columns)
-
-    def inner_rows(self, join: Join | DependentJoin, left: Estimate, right: Estimate) -> float:
-        """How many pairs of rows satisfy the join's condition."""
-        keys, rest = _split(join.condition, join.left, join.right)
-        rows = left.rows * right.rows
-        if keys:
-            rows *= equality_share([(left.columns.get(a), right.columns.get(b)) for a, b in keys], left.rows, right.rows)
-        return rows * Predicates(left.columns | right.columns).selectivity_of_all(rest)
-
-    def semi_share(self, join: Join | DependentJoin) -> float:
-        """The share of left rows that have a match."""
-        left, right = self.estimate(join.left), self.estimate(join.right)
-        keys, rest = _split(join.condition, join.left, join.right)
-        share = 1.0 if right.rows > 0 else 0.0
-        for a, b in keys:
-            x, y = left.columns.get(a), right.columns.get(b)
-            values = y.ndv * min(1.0, right.rows / max(y.rows, 1.0)) if y is not None else right.rows
-            domain = x.ndv if x is not None else max(left.rows, 1.0)
-            share = min(share, max(values, 1.0) / max(domain, 1.0))
-        if not keys and rest:
-            share = min(1.0, right.rows * Predicates(left.columns | right.columns).selectivity_of_all(rest))
-        return min(1.0, share)
-
-
-def equality_share(
-    keys: list[tuple[ColumnEstimate | None, ColumnEstimate | None]], left_rows: float, right_rows: float
-) -> float:
-    """The share of all pairs of rows that agree on every key."""
-    left_domain = right_domain = 1.0
-    left_base = right_base = 0.0
-    for x, y in keys:
-        x = x or ColumnEstimate(max(left_rows, 1.0), max(left_rows, 1.0))
-        y = y or ColumnEstimate(max(right_rows, 1.0), max(right_rows, 1.0))
-        left_domain *= max(x.ndv, 1.0)
-        right_domain *= max(y.ndv, 1.0)
-        left_base, right_base = max(left_base, x.rows), max(right_base, y.rows)
-    # A side with as many key values as rows is (nearly) unique: its table's size is the domain, the other side refers to it.
-    unique = [base for domain, base in ((left_domain, left_base), (right_domain, right_base)) if domain >= 0.9 * base]
-    domain = min(unique) if unique else max(left_domain, right_domain)
-    return 1.0 / max(domain, 1.0)
-
-
-def describe_column(table: TableSnapshot, position: int) -> ColumnEstimate:
-    """Range and distinct values of a table's column, from its statistics and its type."""
-    statistics = table.columns[position] if position < len(table.columns) else ColumnStatistics()
-    dtype, rows = table.fields[position].dtype, float(max(table.rows, 1))
-    nulls = (statistics.null_count or 0) / rows
-    low, high = statistics.minimum, statistics.maximum
-    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and not is_float(dtype):
-        span = float(high) - float(low) + 1.0
-        return ColumnEstimate(max(1.0, min(rows, span)), rows, int(low), int(high), nulls, statistics.trust)
-    if isinstance(low, str) and isinstance(high, str):
-        return ColumnEstimate(_text_values(rows, low, high), rows, low, high, nulls, Trust.ESTIMATED)
-    return ColumnEstimate(_guess(dtype, rows), rows, None, None, nulls, Trust.ESTIMATED)
-
-
-def _text_values(rows: float, low: str, high: str) -> float:
-    if low == high:
-        return 1.0
-    if rows <= SMALL_TABLE:
-        return rows
-    numbered = len(low) == len(high) and low[-6:].isdigit() and high[-6:].isdigit()
-    longer = max(len(low), len(high)) > 25
-    return rows if numbered or longer else float(UNKNOWN_TEXT_VALUES)
-
-
-def _guess(dtype: DType, rows: float) -> float:
-    if dtype == BOOLEAN:
-        return 2.0
-    return min(rows, float(UNKNOWN_TEXT_VALUES)) if dtype == VARCHAR and rows > SMALL_TABLE else rows
 
 
 def _passed_on(assign: Assign, below: Estimate) -> ColumnEstimate | None:
@@ -238,23 +142,3 @@ def _passed_on(assign: Assign, below: Estimate) -> ColumnEstimate | None:
 
 def _at_least_one(rows: float, possible: float) -> float:
     return max(1.0, rows) if possible > 0 else 0.0
-
-
-def _split(condition: Expr, left: LogicalPlan, right: LogicalPlan) -> tuple[list[tuple[int, int]], list[Expr]]:
-    """Pairs (left column, right column) that must be equal, and the other conjuncts."""
-    left_ids, right_ids = output_ids(left), output_ids(right)
-    keys: list[tuple[int, int]] = []
-    rest: list[Expr] = []
-    for term in conjuncts(condition):
-        if isinstance(term, Compare) and term.op in (CompareOp.EQ, CompareOp.NOT_DISTINCT):
-            a, b = term.left, term.right
-            if isinstance(a, ColumnRef) and isinstance(b, ColumnRef):
-                x, y = a.column.id, b.column.id
-                if x in left_ids and y in right_ids:
-                    keys.append((x, y))
-                    continue
-                if y in left_ids and x in right_ids:
-                    keys.append((y, x))
-                    continue
-        rest.append(term)
-    return keys, rest

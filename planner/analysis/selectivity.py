@@ -40,7 +40,7 @@ _UPPER = (CompareOp.LT, CompareOp.LE)
 
 
 class Described(Protocol):
-    """What is known of a column; see `planner.analysis.cardinality.ColumnEstimate`."""
+    """What is known of a column; see `planner.analysis.estimates.ColumnEstimate`."""
 
     @property
     def ndv(self) -> float: ...

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from planner.analysis.can_raise import can_raise
-from planner.analysis.cardinality import CardinalityAnalysis, Estimate, equality_share
+from planner.analysis.cardinality import CardinalityAnalysis
+from planner.analysis.estimates import Estimate
 from planner.analysis.free_columns import free_columns, output_ids
+from planner.analysis.join_size import equality_share
 from planner.analysis.keys import at_most_one_row
 from planner.analysis.selectivity import Predicates
 from planner.expr.nodes import ColumnRef, Compare, CompareOp, Expr, conjuncts
