@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,16 +39,23 @@ class DataFrame:
     def __init__(
         self,
         session: Session,
-        frame: Frame,
+        frame: Frame | Callable[[], Frame],
         source_files: tuple[str, ...] | None = None,
+        query: Query | None = None,
         planning: Mapping[str, float] | None = None,
     ) -> None:
         self._session = session
         self._planning = planning or {}
-        self._frame = frame
-        self._query: Query | None = None
+        self._bound_frame = frame
+        self._query = query
         self.source_files = source_files
         """The paths of `read_parquet`, if this is nothing but files."""
+
+    @property
+    def _frame(self) -> Frame:
+        if not isinstance(self._bound_frame, Frame):
+            self._bound_frame = self._bound_frame()
+        return self._bound_frame
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -231,10 +238,9 @@ class DataFrame:
     def profile(self, *, progress: ProgressCallback | None = None, cancel: threading.Event | None = None) -> Profile:
         """Run the query and tell where its time went: planning step by step, each stage, and when no task was running.
 
-        Its plans are made anew, even if this DataFrame was collected before. The result is in it, and `print` shows the rest.
-        Raises what `collect` raises.
+        What was planned before, for this DataFrame or for the same text, takes no time again. The result is in the profile, and
+        `print` shows the rest. Raises what `collect` raises.
         """
-        self._query = None
         record = Record(dict(self._planning))
         return profile_of(self._run(progress, cancel, record), record)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from exec.engine import Engine
@@ -35,16 +35,19 @@ class Settings:
 
     inline: str = "auto"
     disabled_rules: frozenset[str] = frozenset()
+    plan_cache: str = "auto"
 
 
 @dataclass(slots=True)
 class Query:
-    """The plans of one bound query, each made once when it is first asked for."""
+    """The plans of one bound query, each made once when it is first asked for. Thread-safe: several runs may share it."""
 
     bound: BoundQuery
     settings: Settings
     workers: int
     _optimized: LogicalPlan | None = None
+    _graph: tuple[StageGraph, bool] | None = None
+    _planning: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def schema(self) -> tuple[Field, ...]:
@@ -57,13 +60,14 @@ class Query:
 
     @property
     def optimized(self) -> LogicalPlan:
-        if self._optimized is None:
-            from exec.lower.evaluate import ConstantEvaluator
+        with self._planning:
+            if self._optimized is None:
+                from exec.lower.evaluate import ConstantEvaluator
 
-            rules = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
-            context = OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
-            self._optimized = optimize(self.bound.plan, context)
-        return self._optimized
+                rules = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
+                context = OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
+                self._optimized = optimize(self.bound.plan, context)
+            return self._optimized
 
     def physical(self, single: bool = False) -> PhysicalPlan:
         options = PhysicalOptions(self.workers, single, disabled=self.settings.disabled_rules)
@@ -72,12 +76,18 @@ class Query:
     def stages(self) -> StageGraph:
         return cut_stages(self.physical())
 
-    def inline_plan(self) -> StageGraph | None:
-        """The plan for this process if the query is allowed and proven small enough to run in it."""
+    def executed(self) -> tuple[StageGraph, bool]:
+        """The stages that `run` executes, and whether in this process: allowed, and proven to be small enough."""
+        with self._planning:
+            if self._graph is None:
+                self._graph = self._inline_plan() or (self.stages(), False)
+            return self._graph
+
+    def _inline_plan(self) -> tuple[StageGraph, bool] | None:
         if self.settings.inline == "off":
             return None
         plan = self.physical(single=True)
-        return cut_stages(plan) if may_run_inline(plan, BoundsAnalysis()) else None
+        return (cut_stages(plan), True) if may_run_inline(plan, BoundsAnalysis()) else None
 
     def run(
         self,
@@ -96,12 +106,12 @@ class Query:
         record = record if record is not None else Record()
         _ = self.optimized
         record.passed("optimize")
-        inline = self.inline_plan()
-        graph = record.graph = inline if inline is not None else self.stages()
+        graph, inline = self.executed()
+        record.graph = graph
         record.passed("plan")
         root = graph.stage(graph.root)
         record.metrics = None
-        if inline is not None:
+        if inline:
             parts = [engine.execute_inline(root.body, root.output)]
         else:
             record.metrics = QueryMetrics()

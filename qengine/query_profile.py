@@ -21,9 +21,9 @@ from planner.tree import kind_mask, walk
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PLANNING = ("parse", "bind", "refresh", "optimize", "plan")
-"""The steps before anything runs, in their order: text to syntax tree, names and types, are the files as they were, rules,
-stages."""
+PLANNING = ("look up", "parse", "bind", "refresh", "optimize", "plan")
+"""The steps before anything runs, in their order: is there a plan of this text, text to syntax tree, names and types, are the
+files as they were, rules, stages."""
 
 
 class Record:
@@ -69,7 +69,7 @@ class StageProfile:
 class Profile:
     """Where the time of a run went, in seconds of wall time; `str()` is a table for people.
 
-    `steps` are in order: those of PLANNING ("parse" and "bind" for SQL text alone), "execute", "deliver" (the result in the
+    `steps` are in order: those of PLANNING (the first three for SQL text alone), "execute", "deliver" (the result in the
     types of Arrow), and "repeat" if files were not as expected, so that it was planned and run once more. A query that is proven
     to be small runs `inline`, in this process, without stages. `idle_seconds` is the part of "execute" in which no task was
     running. `critical_path` are the numbers of the stages that the result waited for, first to last.

@@ -15,10 +15,12 @@ from planner.sql.bind_from import table_alias
 from qengine.catalog import SessionCatalog, path_tuple
 from qengine.dataframe import DataFrame
 from qengine.engines import attach, detach
-from qengine.query import Settings
+from qengine.plan_cache import PlanCache
+from qengine.query import Query, Settings
 from qengine.query_profile import Record
 
 INLINE = ("auto", "off")
+PLAN_CACHE = ("auto", "off")
 
 
 class Session:
@@ -27,7 +29,8 @@ class Session:
     `workers`: worker processes, by default one per core. `inline`: "auto" runs a query inside this process if it is proven to
     be small, "off" never does. `cache`: "auto" keeps columns of files that are scanned again decoded in shared memory, "eager"
     all before they are used, "off" none; at most `cache_memory` bytes (default: a quarter of the machine's memory), and only
-    for as long as the file is unchanged. `disabled_rules`: names of optimizer rules, and of `reuse_exchanges`, to leave out, for
+    for as long as the file is unchanged. `plan_cache`: "auto" plans a text once, for as long as the names in it mean the same,
+    "off" every time. `disabled_rules`: names of optimizer rules, and of `reuse_exchanges`, to leave out, for
     finding errors in them.
 
     A session is closed by `close()`, at the end of a `with` block, or when the process ends. Raises BindError
@@ -41,6 +44,7 @@ class Session:
         inline: str = "auto",
         cache: str = "auto",
         cache_memory: int | None = None,
+        plan_cache: str = "auto",
         disabled_rules: frozenset[str] | set[str] | tuple[str, ...] = (),
         engine: Engine | None = None,
     ) -> None:
@@ -50,6 +54,8 @@ class Session:
             raise error("INVALID_SETTING", name="inline", expected="'auto' or 'off'", given=inline)
         if cache not in CACHE_MODES:
             raise error("INVALID_SETTING", name="cache", expected="'auto', 'eager' or 'off'", given=cache)
+        if plan_cache not in PLAN_CACHE:
+            raise error("INVALID_SETTING", name="plan_cache", expected="'auto' or 'off'", given=plan_cache)
         if cache_memory is not None and (
             not isinstance(cache_memory, int) or isinstance(cache_memory, bool) or cache_memory < 0
         ):
@@ -58,7 +64,8 @@ class Session:
         self._engine = engine if engine is not None else attach(workers, cache, cache_memory)
         self._catalog = SessionCatalog(self._engine)
         self._binder = FrameBinder(self._catalog)
-        self._settings = Settings(inline, frozenset(disabled_rules))
+        self._plans = PlanCache(self._catalog)
+        self._settings = Settings(inline, frozenset(disabled_rules), plan_cache)
         self._lock = threading.Lock()
         self._closed = False
 
@@ -78,10 +85,21 @@ class Session:
             raise error("INVALID_SETTING", name="text", expected="the text of a query", given=text)
         if not isinstance(dialect, str):
             raise error("UNKNOWN_DIALECT", name=dialect)
-        record = Record()
-        frame = self._binder.sql(text, dialect, lambda: record.passed("parse"))
+        record, settings = Record(), self._settings
+        key = (text, dialect, settings)
+        query = self._plans.find(key)
+        record.passed("look up")
+        if query is not None:
+            sources = query.bound.sources
+            return DataFrame(
+                self, lambda: self._binder.sql(text, dialect, sources=sources)[0], query=query, planning=record.seconds
+            )
+        frame, bound = self._binder.sql(text, dialect, lambda: record.passed("parse"))
+        query = Query(bound, settings, self.workers)
+        if settings.plan_cache == "auto":
+            self._plans.keep(key, query, text)
         record.passed("bind")
-        return DataFrame(self, frame, planning=record.seconds)
+        return DataFrame(self, frame, query=query, planning=record.seconds)
 
     def table(self, name: str) -> DataFrame:
         """All columns of a registered table or view, or of a file, by its name.
@@ -124,7 +142,11 @@ class Session:
             raise error("INVALID_SETTING", name="name", expected="a text that is not empty", given=name)
         if isinstance(table, DataFrame):
             self._register_view(name, table)
-            return
+        else:
+            self._register_rows(name, table)
+        self._plans.forget(name)
+
+    def _register_rows(self, name: str, table: Any) -> None:
         from exec.sources.memory import register
 
         self._catalog.register_snapshot(name, register(table, name, str(self._engine.folder)))
@@ -143,6 +165,7 @@ class Session:
             if self._closed:
                 return
             self._closed = True
+        self._plans.clear()
         if self._attached:
             detach(self._engine)
 

@@ -56,12 +56,19 @@ class FrameBinder:
 
     # ---------------------------------------------------------------------------------------------------------- sources
 
-    def sql(self, text: str, dialect: str, parsed: Callable[[], None] = lambda: None) -> Frame:
-        """The result of one SQL query. `parsed` is called between parsing and binding."""
+    def sql(
+        self,
+        text: str,
+        dialect: str,
+        parsed: Callable[[], None] = lambda: None,
+        sources: Mapping[str, TableSnapshot | View] | None = None,
+    ) -> tuple[Frame, BoundQuery]:
+        """The result of one SQL query, as a frame and as it was bound; see `bind`."""
         allocator = RecordingAllocator(self.allocator)
-        bound = bind(text, self._catalog, dialect, allocator, parsed)
+        bound = bind(text, self._catalog, dialect, allocator, parsed, sources)
         relations = relations_of("", bound.names, bound.plan.columns)
-        return Frame(bound.plan, relations, {}, bound.tables, frozenset(allocator.ids), {})
+        frame = Frame(bound.plan, relations, {}, bound.tables, frozenset(allocator.ids), {})
+        return frame, replace(bound, allocator=self.allocator)
 
     def table(self, name: str) -> Frame:
         """All columns of a table, a view or a file, by its name in the catalog. Raises UNKNOWN_TABLE."""

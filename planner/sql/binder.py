@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -14,6 +14,7 @@ from planner.sql import bind_aggregate, bind_functions, bind_operators, bind_sub
 from planner.catalog import TableSnapshot
 from planner.errors import Position, QEngineError, error
 from planner.logical.nodes import LogicalPlan
+from planner.logical.view import View
 from planner.ports import Catalog
 from planner.schema import ColumnAllocator
 from planner.sql.bind_query import bind_query
@@ -28,12 +29,16 @@ class BoundQuery:
 
     The plan's `columns` are the output columns in order, and `names` their names, which may repeat. `tables` are the snapshots
     that it reads, each once. `allocator` gave all its column ids and has to give those of every later rewrite.
+    `sources` are the tables and views of a text by the names that it has for them; a text that is `repeatable` means the same
+    again as long as these names do, others depend on the time.
     """
 
     plan: LogicalPlan
     names: tuple[str, ...]
     tables: tuple[TableSnapshot, ...]
     allocator: ColumnAllocator
+    sources: Mapping[str, TableSnapshot | View] = field(default_factory=dict)
+    repeatable: bool = True
 
 
 def bind(
@@ -42,13 +47,16 @@ def bind(
     dialect: str = "duckdb",
     allocator: ColumnAllocator | None = None,
     parsed: Callable[[], None] = lambda: None,
+    sources: Mapping[str, TableSnapshot | View] | None = None,
 ) -> BoundQuery:
-    """Bind one SELECT statement (or VALUES, or a parenthesized one). `parsed` is called between parsing and binding.
+    """Bind one SELECT statement (or VALUES, or a parenthesized one). `parsed` is called between parsing and binding. Names
+    in `sources` mean these, whatever the catalog says.
 
     Raises the subclasses of QueryError in `planner.errors`, with a position in `text` wherever the construct at fault has one,
     and whatever DataError the catalog raises for a file that cannot be read.
     """
     context = BindContext(text, catalog, dialect.lower(), allocator or ColumnAllocator())
+    context.tables.update(sources or {})
     try:
         statement = parse(text, dialect)
         if not isinstance(statement, (exp.Query, exp.Values)):
@@ -57,7 +65,7 @@ def bind(
         bound = bind_query(context, statement, Scope(None, {}))
     except RecursionError:
         raise error("TOO_DEEP") from None
-    return BoundQuery(bound.plan, bound.names, context.snapshots(), context.allocator)
+    return BoundQuery(bound.plan, bound.names, context.snapshots(), context.allocator, context.tables, not context.asked_time)
 
 
 def _not_a_query(text: str) -> QEngineError:

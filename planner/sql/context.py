@@ -65,6 +65,11 @@ class BindContext:
         self.like_escape = "\\" if dialect in ("postgres", "mysql", "spark", "databricks", "hive", "redshift") else ""
 
     @property
+    def asked_time(self) -> bool:
+        """Whether the statement depends on the time at which it was bound."""
+        return self._now is not None
+
+    @property
     def now(self) -> datetime.datetime:
         """When the statement was first asked what time it is, in the local zone."""
         if self._now is None:
