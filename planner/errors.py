@@ -141,6 +141,8 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
     "INVALID_ORDINAL": (BindError, "{clause} position {ordinal} is not between 1 and {count}"),
     "COLUMN_COUNT": (BindError, "the number of columns of {what} is {given}, not {expected}"),
     "INVALID_LIMIT": (BindError, "{clause} must be a constant integer that is not negative"),
+    "MISSING_PARAMETER": (BindError, "parameter {name} has no value"),
+    "UNKNOWN_PARAMETER": (BindError, "the statement has no parameter {name}{nearest}"),
     "UNSUPPORTED": (NotSupported, "{what} is not supported{nearest}"),
     "INVALID_SETTING": (BindError, "{name} must be {expected}, not {given!r}"),
     "UNSUPPORTED_VALUE": (BindError, "{what} cannot be used as a table"),

@@ -11,11 +11,13 @@ This package is the public API and the only one that users import:
     dataframe   DataFrame: a lazy result; filter, join, group_by, ..., collect, show, explain, profile
     column      Column: expressions with Python's operators; col, lit, when, outer
     functions   aggregate and scalar functions of Columns
+    prepared    PreparedStatement: a text with parameters
     errors      every error, with its stable code
     cli         the `qengine` command
     display     results as text, CSV, JSON and Markdown
 
-and what it is made of: `catalog` (names to table snapshots), `query` (the plans of one query and its run), `query_profile`
+and what it is made of: `catalog` (names to table snapshots), `query` (the plans of one query and its run), `plan_cache`
+(plans by text), `query_profile`
 (where the time of a run went), `engines` (which sessions share an engine).
 
 Decision: `planner` and `exec` are top-level packages beside this one, so a user's own module of that name could take their
@@ -32,12 +34,16 @@ if TYPE_CHECKING:
     from qengine import errors, functions
     from qengine.column import Column, col, lit, outer, when
     from qengine.dataframe import DataFrame
+    from qengine.prepared import PreparedStatement
     from qengine.query_profile import Profile
     from qengine.session import Session
 
 __version__ = "0.1.0"
 
-__all__ = ["Column", "DataFrame", "Profile", "Session", "__version__", "col", "errors", "functions", "lit", "outer", "when"]
+__all__ = [
+    "Column", "DataFrame", "PreparedStatement", "Profile", "Session", "__version__", "col", "errors", "functions", "lit", "outer",
+    "when",
+]  # fmt: skip
 
 
 def _check_siblings() -> None:
@@ -61,9 +67,9 @@ def __getattr__(name: str) -> Any:
 
     if name in ("errors", "functions"):
         return importlib.import_module(f"qengine.{name}")
-    modules = {"DataFrame": "dataframe", "Profile": "query_profile", "Session": "session"} | dict.fromkeys(
-        ("Column", "col", "lit", "outer", "when"), "column"
-    )
+    modules = dict.fromkeys(("Column", "col", "lit", "outer", "when"), "column") | {
+        "DataFrame": "dataframe", "PreparedStatement": "prepared", "Profile": "query_profile", "Session": "session",
+    }  # fmt: skip
     if name in modules:
         return getattr(importlib.import_module(f"qengine.{modules[name]}"), name)
     raise AttributeError(f"module 'qengine' has no attribute {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -12,10 +13,12 @@ from exec.store.column_store import MODES as CACHE_MODES
 from planner.errors import error
 from planner.sql.bind_frame import FrameBinder
 from planner.sql.bind_from import table_alias
+from planner.sql.parameters import Parameters, parameter_items
 from qengine.catalog import SessionCatalog, path_tuple
 from qengine.dataframe import DataFrame
 from qengine.engines import attach, detach
 from qengine.plan_cache import PlanCache
+from qengine.prepared import PreparedStatement
 from qengine.query import Query, Settings
 from qengine.query_profile import Record
 
@@ -74,9 +77,10 @@ class Session:
         """The number of worker processes."""
         return self._engine.workers
 
-    def sql(self, text: str, dialect: str = "duckdb") -> DataFrame:
+    def sql(self, text: str, dialect: str = "duckdb", *, parameters: Parameters = ()) -> DataFrame:
         """The lazy result of one SQL query in any dialect that sqlglot reads; nothing runs until it is collected.
 
+        `parameters`: the values of `?` or `$1` as a list, those of `$name` as a dict. They are values, never text of SQL.
         Raises QueryError, with the position in the text, if the query cannot be understood; DataError if it names a file
         that cannot be read.
         """
@@ -86,20 +90,26 @@ class Session:
         if not isinstance(dialect, str):
             raise error("UNKNOWN_DIALECT", name=dialect)
         record, settings = Record(), self._settings
-        key = (text, dialect, settings)
+        key = (text, dialect, settings, _identity(parameters))
         query = self._plans.find(key)
         record.passed("look up")
         if query is not None:
             sources = query.bound.sources
-            return DataFrame(
-                self, lambda: self._binder.sql(text, dialect, sources=sources)[0], query=query, planning=record.seconds
-            )
-        frame, bound = self._binder.sql(text, dialect, lambda: record.passed("parse"))
+            rebind = partial(self._binder.sql, text, dialect, sources=sources, parameters=parameters)
+            return DataFrame(self, lambda: rebind()[0], query=query, planning=record.seconds)
+        frame, bound = self._binder.sql(text, dialect, lambda: record.passed("parse"), parameters=parameters)
         query = Query(bound, settings, self.workers)
         if settings.plan_cache == "auto":
             self._plans.keep(key, query, text)
         record.passed("bind")
         return DataFrame(self, frame, query=query, planning=record.seconds)
+
+    def prepare(self, text: str, dialect: str = "duckdb") -> PreparedStatement:
+        """A statement with parameters, to be run with values. Raises SyntaxFault if the text is not one statement."""
+        self._check_open()
+        if not isinstance(text, str):
+            raise error("INVALID_SETTING", name="text", expected="the text of a query", given=text)
+        return PreparedStatement(self, text, dialect)
 
     def table(self, name: str) -> DataFrame:
         """All columns of a registered table or view, or of a file, by its name.
@@ -179,3 +189,8 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
+
+
+def _identity(parameters: Parameters) -> tuple[tuple[str, type, str], ...]:
+    """What tells apart parameters that are planned apart: 1, 1.0 and True are not the same."""
+    return tuple((str(name), type(value), repr(value)) for name, value in parameter_items(parameters))

@@ -14,9 +14,9 @@ from sqlglot import exp
 import planner.sql.bind_subquery  # noqa: F401
 from planner.analysis.free_columns import free_columns
 from planner.catalog import TableSnapshot
-from planner.errors import QEngineError, error, nearest
-from planner.expr.nodes import TRUE, Assign, ColumnRef, Expr, Literal, SortKey, conjunction
-from planner.expr.substitute import reference, rename
+from planner.errors import error, nearest
+from planner.expr.nodes import TRUE, Assign, ColumnRef, Expr, SortKey, conjunction
+from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, pass_through
 from planner.logical.reallocate import fresh_copy
@@ -25,16 +25,17 @@ from planner.ports import Catalog
 from planner.schema import Column, ColumnAllocator
 from planner.sql.bind_aggregate import aggregate_in
 from planner.sql.bind_from import bind_from, star_columns, table_alias
+from planner.sql.bind_placeholder import twofold
 from planner.sql.bind_query import bind_query
 from planner.sql.bind_window import Windowing
 from planner.sql.binder import BoundQuery, bind
 from planner.sql.coercion import to_boolean
 from planner.sql.context import BindContext
-from planner.sql.dispatch import bind_expression, handles
+from planner.sql.dispatch import bind_expression
 from planner.sql.frame import Frame, FrameUses, RecordingAllocator, column_ids, only_columns, relations_of
-from planner.sql.placeholders import FrameColumn, FrameSource, content_of, placeholder
+from planner.sql.parameters import Parameters
+from planner.sql.placeholders import FrameColumn, FrameSource, placeholder
 from planner.sql.scope import BoundRelation, Merged, Relation, Scope, candidates_text
-from planner.tree import walk
 
 _JOINS = {
     "inner": ("", "INNER"), "left": ("LEFT", ""), "right": ("RIGHT", ""), "full": ("FULL", ""), "semi": ("", "SEMI"),
@@ -62,10 +63,11 @@ class FrameBinder:
         dialect: str,
         parsed: Callable[[], None] = lambda: None,
         sources: Mapping[str, TableSnapshot | View] | None = None,
+        parameters: Parameters = (),
     ) -> tuple[Frame, BoundQuery]:
         """The result of one SQL query, as a frame and as it was bound; see `bind`."""
         allocator = RecordingAllocator(self.allocator)
-        bound = bind(text, self._catalog, dialect, allocator, parsed, sources)
+        bound = bind(text, self._catalog, dialect, allocator, parsed, sources, parameters)
         relations = relations_of("", bound.names, bound.plan.columns)
         frame = Frame(bound.plan, relations, {}, bound.tables, frozenset(allocator.ids), {})
         return frame, replace(bound, allocator=self.allocator)
@@ -324,7 +326,7 @@ class _Step:
         if outer:
             for column in outer.values():
                 if column.id in uses.ambiguous:
-                    raise _twofold(column.name)
+                    raise twofold(column.name)
             free = free_columns(plan)
             outer = {number: column for number, column in outer.items() if number in free}
         return Frame(plan, tuple(relations), merged or {}, tables, produced, outer, uses.ambiguous, uses.sides())
@@ -384,55 +386,3 @@ def _with_column(relations: Sequence[Relation], name: str, column: Column) -> li
     else:
         changed.append(Relation("", (name,), (column,)))
     return changed
-
-
-# ---------------------------------------------------------------------------------------------------------- placeholders
-
-
-@handles(exp.Placeholder, args=None)
-def bind_placeholder(context: BindContext, scope: Scope, node: exp.Expr) -> Expr:
-    """What a placeholder stands for."""
-    content = content_of(node)
-    if isinstance(content, Literal):
-        return content
-    if isinstance(content, FrameColumn) and context.frames is not None:
-        return _frame_column(context, context.frames, scope, content)
-    raise context.unsupported("a parameter", node)
-
-
-def _frame_column(context: BindContext, uses: FrameUses, scope: Scope, content: FrameColumn) -> Expr:
-    """A column of some frame: it is the same column wherever the columns of a later frame include it."""
-    expr = content.expr
-    direct = [frame for frame in uses.main if frame is content.frame]
-    if content.outer:
-        columns = {column.id: column for column in _columns_of(expr)}
-        if not uses.produced.isdisjoint(columns):
-            raise _twofold(content.name)
-        uses.outer.update(columns)
-        return expr
-    sides: list[Mapping[int, Column]] = [uses.copies.get(id(frame), {}) for frame in direct]
-    sides = sides or [columns for frame, columns in uses.earlier if frame is content.frame]
-    if len(sides) > 1 or (not sides and not uses.ambiguous.isdisjoint(free_columns(expr))):
-        raise _twofold(content.name)
-    expr = rename(expr, sides[0]) if sides else expr
-    numbers = free_columns(expr)
-    current: Scope | None = scope
-    while current is not None:
-        if numbers <= column_ids(current.relations):
-            context.level = max(context.level, current.depth)
-            found = ColumnRef(expr.dtype, expr.column) if isinstance(expr, ColumnRef) else expr
-            if isinstance(found, ColumnRef):
-                context.origins[id(found)] = (found, exp.Placeholder())
-            return found
-        current = current.parent
-    raise error("UNKNOWN_COLUMN", name=content.name, nearest=" here: the DataFrame that it belongs to is no input")
-
-
-def _columns_of(expr: Expr) -> list[Column]:
-    return [node.column for node in walk(expr) if isinstance(node, ColumnRef)]
-
-
-def _twofold(name: str) -> QEngineError:
-    """A frame was joined with itself, or with what was made of it, and its columns do not tell the sides apart."""
-    candidates = "a column of either side; give the sides names with alias(), and take the columns from those"
-    return error("AMBIGUOUS_COLUMN", name=name, candidates=candidates)

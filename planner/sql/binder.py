@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 # Importing these registers what they bind.
-from planner.sql import bind_aggregate, bind_functions, bind_operators, bind_subquery, bind_window  # noqa: F401  isort: skip
+from planner.sql import (  # noqa: F401  isort: skip
+    bind_aggregate, bind_functions, bind_operators, bind_placeholder, bind_subquery, bind_window,
+)  # fmt: skip
 
 from planner.catalog import TableSnapshot
 from planner.errors import Position, QEngineError, error
@@ -19,6 +21,7 @@ from planner.ports import Catalog
 from planner.schema import ColumnAllocator
 from planner.sql.bind_query import bind_query
 from planner.sql.context import BindContext
+from planner.sql.parameters import Parameters, parameter_values
 from planner.sql.parse import parse
 from planner.sql.scope import Scope
 
@@ -48,9 +51,10 @@ def bind(
     allocator: ColumnAllocator | None = None,
     parsed: Callable[[], None] = lambda: None,
     sources: Mapping[str, TableSnapshot | View] | None = None,
+    parameters: Parameters = (),
 ) -> BoundQuery:
     """Bind one SELECT statement (or VALUES, or a parenthesized one). `parsed` is called between parsing and binding. Names
-    in `sources` mean these, whatever the catalog says.
+    in `sources` mean these, whatever the catalog says. `parameters` are the values of the statement's parameters.
 
     Raises the subclasses of QueryError in `planner.errors`, with a position in `text` wherever the construct at fault has one,
     and whatever DataError the catalog raises for a file that cannot be read.
@@ -62,6 +66,8 @@ def bind(
         if not isinstance(statement, (exp.Query, exp.Values)):
             raise _not_a_query(text)
         parsed()
+        if parameters:
+            context.parameters = parameter_values(statement, parameters)
         bound = bind_query(context, statement, Scope(None, {}))
     except RecursionError:
         raise error("TOO_DEEP") from None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from planner.catalog import TableSnapshot
 from planner.errors import DataError, QEngineError, error, nearest
-from planner.expr.nodes import AggregateCall, ColumnRef, Expr
+from planner.expr.nodes import AggregateCall, ColumnRef, Expr, Literal
 from planner.logical.view import View
 from planner.ports import Catalog
 from planner.schema import ColumnAllocator
@@ -44,7 +45,7 @@ class BindContext:
 
     __slots__ = (
         "_now", "aggregates", "allocator", "catalog", "copies", "depth", "dialect", "frames", "level", "like_escape", "origins",
-        "references", "selects", "tables", "text",
+        "parameters", "references", "selects", "tables", "text",
     )  # fmt: skip
 
     def __init__(self, text: str, catalog: Catalog, dialect: str, allocator: ColumnAllocator) -> None:
@@ -54,6 +55,7 @@ class BindContext:
         self.allocator = allocator
         self.tables: dict[str, TableSnapshot | View] = {}
         self.frames: FrameUses | None = None
+        self.parameters: Mapping[str, Literal] = {}
         self.origins: dict[int, tuple[ColumnRef, exp.Expr]] = {}
         self.aggregates: dict[int, tuple[AggregateCall, Scope, exp.Expr]] = {}
         self.depth = 0

@@ -102,8 +102,6 @@ _CLASS_NAMES: dict[type[exp.Expr], str] = {
     exp.Lambda: "a lambda",
     exp.Collate: "COLLATE",
     exp.PositionalColumn: "a column by its position",
-    exp.Placeholder: "a parameter",
-    exp.Parameter: "a parameter",
     exp.JSONExtract: "the operator ->",
     exp.JSONExtractScalar: "the operator ->>",
     exp.BitwiseLeftShift: "the operator <<",

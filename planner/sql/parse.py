@@ -31,9 +31,9 @@ def parse(text: str, dialect: str = "duckdb") -> exp.Expr:
     """
     known = dialect_of(dialect)
     parser = known.parser()
-    tokens: Sequence[Token] = ()
+    tokens: list[Token] = []
     try:
-        tokens = known.tokenize(_checked(text))
+        tokens = _numbered(text, known.tokenize(_checked(text)))
         refuse_deep(text, tokens)
         refuse_trials(text, tokens)
         statements = [statement for statement in parser.parse(tokens, text) if not _is_empty(statement)]
@@ -64,6 +64,38 @@ def _checked(text: str) -> str:
         detail = "this is no character, perhaps because the text was not UTF-8"
         raise error("SYNTAX", detail=detail, position=Position(text, problem.start, problem.start + 1)) from None
     return f" {text[1:]}" if text.startswith("\ufeff") else text
+
+
+_OPERANDS = frozenset((
+    TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN, TokenType.R_BRACKET,
+))  # fmt: skip
+
+
+def _numbered(text: str, tokens: list[Token]) -> list[Token]:
+    """Tokens with `$1`, `$2`, ... in place of `?`. Raises SYNTAX if a statement has both `?` and numbers or names."""
+    signs = (TokenType.PLACEHOLDER, TokenType.QDCOLON)
+    if not any(token.token_type in signs for token in tokens):
+        return tokens
+    result: list[Token] = []
+    count = 0
+    named: Token | None = None
+    for token in tokens:
+        kind, place = token.token_type, (token.line, token.col, token.start, token.end)
+        # `x?::type` is an operator of some dialects; with no operand before it, it is a parameter and its conversion.
+        converted = kind is TokenType.QDCOLON and not (result and result[-1].token_type in _OPERANDS)
+        if kind is TokenType.PLACEHOLDER or converted:
+            count += 1
+            result += (Token(TokenType.PARAMETER, "$", *place), Token(TokenType.NUMBER, str(count), *place))
+            if converted:
+                result.append(Token(TokenType.DCOLON, "::", *place))
+            continue
+        if kind is TokenType.PARAMETER:
+            named = named or token
+        result.append(token)
+    if count and named is not None:
+        detail = "a statement has either ? or parameters with numbers or names"
+        raise error("SYNTAX", detail=detail, position=Position(text, named.start, named.end + 1))
+    return result
 
 
 def dialect_of(name: str) -> Dialect:

@@ -374,7 +374,7 @@ ERRORS = {
     "COLUMN_COUNT": (lambda t, u: u.filter(col("g").is_in(t)), "is 3, not 1"),
     "COLUMN_COUNT union": (lambda t, u: t.union(u), "is 2, not 3"),
     "COLUMN_COUNT drop": (lambda t, u: u.drop("g", "label"), "at least one"),
-    "UNSUPPORTED": (lambda t, u: t.filter("id > ?"), "a parameter"),
+    "MISSING_PARAMETER": (lambda t, u: t.filter("id > ?"), "parameter $1 has no value"),
     "UNSUPPORTED star": (lambda t, u: t.group_by("*").agg(), "key of groups"),
     "TOO_DEEP": (lambda t, u: t.select(deep(col("id"))), ""),
     "WRONG_ARGUMENTS": (lambda t, u: f.month(), "month"),

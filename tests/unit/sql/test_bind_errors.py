@@ -163,6 +163,7 @@ CASES = [
     ("INVALID_LIMIT", "SELECT i FROM t LIMIT -1", "1", "LIMIT must be a constant integer"),
     ("INVALID_LIMIT", "SELECT i FROM t LIMIT i", "i", "LIMIT"),
     ("INVALID_LIMIT", "SELECT i FROM t OFFSET 1.5", "1.5", "OFFSET"),
+    ("MISSING_PARAMETER", "SELECT i FROM t WHERE i = $low", "$low", "parameter $low has no value"),
 ]
 
 
@@ -195,6 +196,6 @@ def test_the_caret_stands_under_the_culprit():
 
 def test_every_code_of_the_binder_is_here():
     """The codes of QueryError that no SQL text can cause are raised by the session."""
-    elsewhere = {"UNKNOWN_DIALECT", "UNSUPPORTED", "INVALID_SETTING", "UNSUPPORTED_VALUE"}
+    elsewhere = {"UNKNOWN_DIALECT", "UNKNOWN_PARAMETER", "UNSUPPORTED", "INVALID_SETTING", "UNSUPPORTED_VALUE"}
     codes = {code for code, (cls, _) in CODES.items() if issubclass(cls, QueryError)}
     assert codes == {code for code, *_ in CASES} | elsewhere
