@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.dir import Split
 from planner.schema import Field
+
+if TYPE_CHECKING:
+    from planner.ports import Sample
 
 
 class Trust(IntEnum):
@@ -24,6 +27,17 @@ class Trust(IntEnum):
     """Said by a footer, a declared key or a catalog: costs and pruning."""
     VERIFIED = 2
     """Computed by us over these bytes: may change arithmetic, order and plans."""
+
+
+class Certainty(IntEnum):
+    """What an estimate stands on. Weaker wins when two are combined."""
+
+    UNKNOWN = 0
+    """A default, since nothing is known that it could be derived from."""
+    ESTIMATED = 1
+    """Derived from statistics or a sample."""
+    EXACT = 2
+    """Counted, as far as its source can be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,34 @@ class ColumnStatistics:
 
 
 UNKNOWN_COLUMN = ColumnStatistics()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDistribution:
+    """How the values of a column are spread over its rows, from `sampled` of them. ESTIMATED: for costs alone.
+
+    Values are as in ColumnStatistics; floats are themselves. `distinct` counts the values that are not NULL; it is `counted` if
+    all rows were looked at. `common` are the most frequent values with their shares of all rows, the most frequent first;
+    `bounds` cut the rows of all other values into parts of equal size: n + 1 ascending values for n parts. In a `clustered`
+    column values ascend from the first row to the last, so that a sample of a few places has only a few of them; its bounds are
+    those of the row groups.
+    """
+
+    distinct: float
+    null_share: float = 0.0
+    common: tuple[tuple[Any, float], ...] = ()
+    bounds: tuple[Any, ...] = ()
+    sampled: int = 0
+    clustered: bool = False
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableStatistics:
+    """What was learned from the rows of a table: a distribution of each column (None: not looked at), and a sample of rows."""
+
+    columns: tuple[ColumnDistribution | None, ...]
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +115,8 @@ class TableSnapshot:
     `format` is "parquet" or "memory". `reader` tells exec how to read it ("polars", or "pyarrow" for files that Polars
     refuses). `columns` holds statistics over all files. `trusted` is False once a file was caught lying: then its claimed
     bounds are not used for arithmetic any more. `source` are the paths, patterns and folders that the user gave for its files.
-    `keeper` is an object that keeps the bytes of a table in memory: they go when no snapshot has it any more.
+    `keeper` is an object that keeps the bytes of a table in memory: they go when no snapshot has it any more. `statistics` are
+    those of its rows, as far as they were known when the snapshot was taken.
     """
 
     name: str
@@ -85,6 +128,7 @@ class TableSnapshot:
     trusted: bool = True
     source: tuple[str, ...] = ()
     keeper: object = field(default=None, compare=False)
+    statistics: TableStatistics | None = field(default=None, compare=False)
 
     @property
     def rows(self) -> int:

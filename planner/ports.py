@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from planner.catalog import TableSnapshot
@@ -31,7 +31,14 @@ class Evaluator(Protocol):
 
 
 class Sample(Protocol):
-    """Evaluates predicates on a sample of a table."""
+    """Rows drawn from a table, on which predicates are evaluated. For costs alone."""
 
-    def count(self, table: TableSnapshot, predicate: Expr) -> tuple[int, int]:
-        """How many rows of the sample satisfy the predicate, and how many rows it has."""
+    @property
+    def rows(self) -> int:
+        """How many rows were drawn."""
+
+    def count(self, predicate: Expr, positions: Mapping[int, int]) -> int | None:
+        """How many rows satisfy a predicate over columns of the table; `positions` gives the field of each column by its id.
+
+        None if it cannot be said: the predicate raises on the sample, or is about something that the sample does not have.
+        """

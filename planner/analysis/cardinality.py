@@ -11,9 +11,11 @@ import math
 from dataclasses import replace
 
 from planner.analysis.estimates import ColumnEstimate, Estimate
+from planner.analysis.filtered_scan import filter_share
 from planner.analysis.join_size import inner_rows, semi_share
 from planner.analysis.selectivity import Predicates
 from planner.analysis.table_columns import describe_column
+from planner.catalog import Certainty, Trust
 from planner.expr.nodes import Assign, ColumnRef, Literal
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Union, Values
@@ -55,13 +57,12 @@ class CardinalityAnalysis:
         match plan:
             case Scan():
                 columns = {c.id: describe_column(plan.table, position) for c, position in plan.output}
-                return Estimate(float(plan.table.rows), columns)
+                trust = Trust.VERIFIED if plan.table.format == "memory" else Trust.CLAIMED
+                return Estimate(float(plan.table.rows), columns, Certainty.EXACT, trust)
             case Values():
-                return Estimate(float(len(plan.rows)), {})
+                return Estimate(float(len(plan.rows)), {}, Certainty.EXACT, Trust.VERIFIED)
             case Filter():
-                below = self.estimate(plan.input)
-                share = Predicates(below.columns).selectivity(plan.predicate)
-                return Estimate(_at_least_one(below.rows * share, below.rows), below.columns)
+                return self._filter(plan)
             case Project():
                 return self._project(plan)
             case Aggregate():
@@ -73,8 +74,18 @@ class CardinalityAnalysis:
             case Limit() | TopN():
                 below = self.estimate(plan.input)
                 rows = below.rows if plan.limit is None else min(below.rows, float(plan.limit))
-                return Estimate(rows, below.columns)
+                return replace(below, rows=rows)
         return self.estimate(plan.inputs[0])
+
+    def _filter(self, plan: Filter) -> Estimate:
+        below = self.estimate(plan.input)
+        if isinstance(plan.input, Scan):
+            share, certainty = filter_share(plan.input, plan.predicate, below.columns)
+        else:
+            predicates = Predicates(below.columns)
+            share = predicates.selectivity(plan.predicate)
+            certainty = Certainty.UNKNOWN if predicates.guessed else Certainty.ESTIMATED
+        return Estimate(_at_least_one(below.rows * share, below.rows), below.columns, min(below.certainty, certainty))
 
     def _project(self, plan: Project) -> Estimate:
         below = self.estimate(plan.input)
@@ -83,16 +94,17 @@ class CardinalityAnalysis:
             found = _passed_on(assign, below)
             if found is not None:
                 columns[assign.column.id] = found
-        return Estimate(below.rows, columns)
+        return replace(below, columns=columns)
 
     def _aggregate(self, plan: Aggregate) -> Estimate:
         below = self.estimate(plan.input)
         if not plan.keys:
-            return Estimate(1.0, {})
-        groups = 1.0
+            return Estimate(1.0, {}, Certainty.EXACT, Trust.VERIFIED)
+        groups, certainty = 1.0, min(below.certainty, Certainty.ESTIMATED)
         for key in plan.keys:
             known = _passed_on(key, below)
-            groups *= min(known.ndv, below.rows) if known is not None else math.sqrt(max(below.rows, 1.0))
+            groups *= _values_among(known, below.rows) if known is not None else math.sqrt(max(below.rows, 1.0))
+            certainty = min(certainty, known.certainty if known is not None else Certainty.UNKNOWN)
         rows = _at_least_one(min(groups, below.rows), below.rows)
         columns = {}
         for key in plan.keys:
@@ -101,7 +113,7 @@ class CardinalityAnalysis:
             only = len(plan.keys) == 1
             base = known or ColumnEstimate(ndv, rows)
             columns[key.column.id] = replace(base, ndv=base.ndv if only else ndv, rows=base.ndv if only else rows)
-        return Estimate(rows, columns)
+        return Estimate(rows, columns, certainty)
 
     def _union(self, plan: Union) -> Estimate:
         arms = [self.estimate(arm) for arm in plan.arms]
@@ -111,25 +123,27 @@ class CardinalityAnalysis:
             described = [one for one in known if one is not None]
             if len(described) == len(arms):
                 columns[column.id] = ColumnEstimate(max(c.ndv for c in described), sum(c.rows for c in described))
-        return Estimate(sum(estimate.rows for estimate in arms), columns)
+        rows = sum(estimate.rows for estimate in arms)
+        return Estimate(rows, columns, min(arm.certainty for arm in arms), min(arm.trust for arm in arms))
 
     def _join(self, plan: Join | DependentJoin) -> Estimate:
         left, right = self.estimate(plan.left), self.estimate(plan.right)
         columns = left.columns | right.columns
         inner = inner_rows(plan, left, right)
+        certainty = min(left.certainty, right.certainty, Certainty.ESTIMATED)
         match plan.kind:
             case JoinKind.INNER:
-                return Estimate(_at_least_one(inner, min(left.rows, right.rows)), columns)
+                return Estimate(_at_least_one(inner, min(left.rows, right.rows)), columns, certainty)
             case JoinKind.LEFT:
-                return Estimate(max(left.rows, inner), columns)
+                return Estimate(max(left.rows, inner), columns, certainty)
             case JoinKind.FULL:
-                return Estimate(max(left.rows, right.rows, inner), columns)
+                return Estimate(max(left.rows, right.rows, inner), columns, certainty)
             case JoinKind.SEMI:
-                return Estimate(_at_least_one(left.rows * semi_share(plan, left, right), left.rows), left.columns)
+                return Estimate(_at_least_one(left.rows * semi_share(plan, left, right), left.rows), left.columns, certainty)
             case JoinKind.ANTI:
                 share = max(0.1, 1.0 - semi_share(plan, left, right))
-                return Estimate(_at_least_one(left.rows * share, left.rows), left.columns)
-        return Estimate(left.rows, columns)
+                return Estimate(_at_least_one(left.rows * share, left.rows), left.columns, certainty)
+        return Estimate(left.rows, columns, left.certainty, left.trust)
 
 
 def _passed_on(assign: Assign, below: Estimate) -> ColumnEstimate | None:
@@ -138,6 +152,13 @@ def _passed_on(assign: Assign, below: Estimate) -> ColumnEstimate | None:
     if isinstance(assign.expr, Literal):
         return ColumnEstimate(1.0, max(below.rows, 1.0))
     return None
+
+
+def _values_among(known: ColumnEstimate, rows: float) -> float:
+    """How many of a column's values are expected among some of its table's rows (Cardenas, CACM 1975)."""
+    if rows >= known.rows or known.ndv <= 1.0:
+        return min(known.ndv, rows)
+    return known.ndv * -math.expm1(-rows / known.ndv)
 
 
 def _at_least_one(rows: float, possible: float) -> float:

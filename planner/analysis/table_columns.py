@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.analysis.estimates import ColumnEstimate
-from planner.catalog import ColumnStatistics, TableSnapshot, Trust
+from planner.catalog import Certainty, ColumnDistribution, ColumnStatistics, TableSnapshot, Trust
 from planner.dtypes import BOOLEAN, VARCHAR, DType, is_float
 
 UNKNOWN_TEXT_VALUES = 25
@@ -18,12 +18,25 @@ def describe_column(table: TableSnapshot, position: int) -> ColumnEstimate:
     dtype, rows = table.fields[position].dtype, float(max(table.rows, 1))
     nulls = (statistics.null_count or 0) / rows
     low, high = statistics.minimum, statistics.maximum
+    span = rows
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and not is_float(dtype):
-        span = float(high) - float(low) + 1.0
-        return ColumnEstimate(max(1.0, min(rows, span)), rows, int(low), int(high), nulls, statistics.trust)
-    if isinstance(low, str) and isinstance(high, str):
-        return ColumnEstimate(_text_values(rows, low, high), rows, low, high, nulls, Trust.ESTIMATED)
-    return ColumnEstimate(_guess(dtype, rows), rows, None, None, nulls, Trust.ESTIMATED)
+        low, high, span = int(low), int(high), float(high) - float(low) + 1.0
+    elif not isinstance(low, str) or not isinstance(high, str):
+        low = high = None
+    distribution = table.statistics.columns[position] if table.statistics is not None else None
+    if distribution is not None:
+        ndv = max(1.0, min(distribution.distinct, rows, span))
+        nulls = nulls if statistics.null_count is not None else distribution.null_share
+        return ColumnEstimate(ndv, rows, low, high, nulls, Trust.ESTIMATED, _certainty(distribution), distribution)
+    if isinstance(low, int):
+        ndv, certainty = max(1.0, min(rows, span)), Certainty.ESTIMATED
+        return ColumnEstimate(ndv, rows, low, high, nulls, statistics.trust, certainty)
+    guess = _text_values(rows, low, high) if low is not None and high is not None else _guess(dtype, rows)
+    return ColumnEstimate(guess, rows, low, high, nulls)
+
+
+def _certainty(distribution: ColumnDistribution) -> Certainty:
+    return Certainty.EXACT if distribution.counted else Certainty.ESTIMATED
 
 
 def _text_values(rows: float, low: str, high: str) -> float:
