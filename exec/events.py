@@ -42,7 +42,8 @@ class Input(NamedTuple):
 class Submitted:
     """A new query. `max_deaths` workers may die on one task before the query fails.
 
-    `spare`: its tasks may also use the worker that is otherwise kept free. `adaptive`: Replan is wanted at stage borders.
+    `spare`: its tasks may also use the worker that is otherwise kept free. `adaptive`: Replan is wanted at stage borders, and
+    each one is answered by GraphReplaced or PlanKept.
     """
 
     query: int
@@ -54,10 +55,22 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class GraphReplaced:
-    """The answer to Replan: what has not started looks different now. `graph.version` is greater than before."""
+    """The answer to Replan: what has not started looks different now. `graph.version` is greater than before.
+
+    Stages that stay are the same objects as before, with the same exchanges into them. All others have ids that no earlier
+    version has used.
+    """
 
     query: int
     graph: StageGraph
+
+
+@dataclass(frozen=True, slots=True)
+class PlanKept:
+    """The other answer to Replan: the graph of that version is right as it is."""
+
+    query: int
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,7 @@ class Delivered:
 Event = (
     Submitted
     | GraphReplaced
+    | PlanKept
     | WorkerReady
     | WorkerLost
     | AttemptStarted
@@ -180,11 +194,17 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Replan:
-    """Some stages are complete: `actuals` holds (stage, rows, bytes) of each. Answer with GraphReplaced, or not at all."""
+    """Some complete stages are far from what was expected: answer with GraphReplaced or PlanKept.
+
+    `surprises` are those stages, `actuals` holds (stage, rows, bytes) of all that are complete, `started` all that are complete
+    or under way. Until the answer no other stage starts.
+    """
 
     query: int
     version: int
+    surprises: tuple[int, ...]
     actuals: tuple[tuple[int, int, int], ...]
+    started: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

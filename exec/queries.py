@@ -50,6 +50,9 @@ class QueryState:
     `held`       finished tasks of an eager region that is not finished as a whole
     `restoring`  lost partitions that come back from a checkpoint
     `missing`    per stage: how many of its tasks are not committed
+    `started`    the stages at which there was an attempt
+    `judged`     the stages whose actual size was compared with the estimate
+    `replanning` whether a Replan waits for its answer
     """
 
     def __init__(self, id: int, graph: StageGraph, max_deaths: int, spare: bool, adaptive: bool) -> None:
@@ -72,6 +75,9 @@ class QueryState:
         self.false_starts: dict[TaskKey, int] = {}
         self.losses: dict[TaskKey, int] = {}
         self.versions: dict[int, int] = {}
+        self.started: set[int] = set()
+        self.judged: set[int] = set()
+        self.replanning = False
         self._set_graph(graph)
 
     # ------------------------------------------------------------------------------------------------------- the graph
@@ -95,6 +101,7 @@ class QueryState:
         changed = [stage.id for stage in self.graph.stages if not any(stage is new for new in graph.stages)]
         for id in changed:
             self.versions.pop(id, None)
+            self.started.discard(id)
         self._set_graph(graph)
         return changed
 
@@ -169,6 +176,7 @@ class QueryState:
 
     def new_attempt(self, key: TaskKey) -> Attempt:
         self.numbers[key] = number = self.numbers.get(key, 0) + 1
+        self.started.add(key[0])
         return Attempt(self.id, self.versions[key[0]], key[0], key[1], number)
 
     def commit(self, key: TaskKey, committed: Committed) -> None:

@@ -13,6 +13,9 @@ command, so every order of failures can be tested without a process. What it dec
 * An error of a value or a file is final. Of several, the one of the lowest partition of a stage is reported, whatever the
   number of workers: lower partitions that are ready or running may still end, nothing else starts.
 * A query ends when none of its attempts runs any more, so its files can go and nobody writes them again.
+* A complete stage that is far from its estimate makes an adaptive query ask for a new plan (`exec.surprises`), if anything that
+  reads it has not started. Until the answer no other stage starts, so a plan is never out of date when it arrives; stages
+  that have started go on. What a new graph does not hold any more is stopped and discarded.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from exec.events import (
     Event,
     GraphReplaced,
     PartitionLost,
+    PlanKept,
     Replan,
     Restore,
     Restored,
@@ -49,6 +53,7 @@ from exec.events import (
 )
 from exec.queries import GANG, Phase, QueryState, Running
 from exec.recovery.lineage import demand, rolled_back
+from exec.surprises import surprises
 from planner.dir import Pattern
 from planner.errors import DataError, ExpressionError, QEngineError, error
 from planner.physical.nodes import task_splits
@@ -112,7 +117,10 @@ def _submitted(state: State, event: Submitted, out: list[Command]) -> None:
 
 def _graph_replaced(state: State, event: GraphReplaced, out: list[Command]) -> None:
     query = state.queries.get(event.query)
-    if query is None or query.phase is not Phase.RUNNING or event.graph.version <= query.graph.version:
+    if query is None:
+        return
+    query.replanning = False
+    if query.phase is not Phase.RUNNING or event.graph.version <= query.graph.version:
         return
     changed = {stage.id for stage in query.graph.stages if not any(stage is new for new in event.graph.stages)}
     for key in [key for key in query.live if key[0] in changed]:
@@ -125,6 +133,14 @@ def _graph_replaced(state: State, event: GraphReplaced, out: list[Command]) -> N
     query.replace_graph(event.graph)
     _find_work(query)
     _check_regions(state, query, out)
+    _consider_replan(query, out)
+
+
+def _plan_kept(state: State, event: PlanKept, out: list[Command]) -> None:
+    query = state.queries.get(event.query)
+    if query is not None and event.version == query.graph.version:
+        query.replanning = False
+        _consider_replan(query, out)
 
 
 def _worker_ready(state: State, event: WorkerReady, out: list[Command]) -> None:
@@ -221,6 +237,7 @@ def _delivered(state: State, event: Delivered, out: list[Command]) -> None:
 _HANDLERS: dict[type, Callable[[State, Any, list[Command]], None]] = {
     Submitted: _submitted,
     GraphReplaced: _graph_replaced,
+    PlanKept: _plan_kept,
     WorkerReady: _worker_ready,
     WorkerLost: _worker_lost,
     AttemptStarted: _attempt_started,
@@ -254,8 +271,8 @@ def _admit(query: QueryState, entry: Committed, out: list[Command]) -> None:
     if query.is_checkpointed(stage):
         out.append(Checkpoint(entry.attempt, entry.output))
     query.offer_consumers(task)
-    if query.adaptive and query.missing[stage] == 0 and stage != query.graph.root:
-        out.append(Replan(query.id, query.graph.version, _actuals(query)))
+    if query.missing[stage] == 0:
+        _consider_replan(query, out)
 
 
 def _admit_region(query: QueryState, stage: int, out: list[Command]) -> None:
@@ -266,13 +283,23 @@ def _admit_region(query: QueryState, stage: int, out: list[Command]) -> None:
             _admit(query, query.held.pop(member), out)
 
 
-def _actuals(query: QueryState) -> tuple[tuple[int, int, int], ...]:
-    found = []
-    for stage in query.graph.stages:
-        if query.missing[stage.id] == 0:
-            outputs = [query.committed[key].output for key in query.tasks(stage.id)]
-            found.append((stage.id, sum(output.rows for output in outputs), sum(output.bytes for output in outputs)))
-    return tuple(found)
+def _consider_replan(query: QueryState, out: list[Command]) -> None:
+    """Ask for a new plan if a stage that has become complete is a surprise. Every stage is judged once."""
+    if not query.adaptive or query.replanning or query.phase is not Phase.RUNNING or query.error is not None:
+        return
+    actuals = {stage.id: _actual(query, stage.id) for stage in query.graph.stages if query.missing[stage.id] == 0}
+    found = surprises(query, {stage: actual for stage, actual in actuals.items() if stage not in query.judged})
+    query.judged.update(actuals)
+    if found:
+        query.replanning = True
+        sizes = tuple((stage, *actual) for stage, actual in actuals.items())
+        out.append(Replan(query.id, query.graph.version, found, sizes, tuple(sorted(query.started))))
+
+
+def _actual(query: QueryState, stage: int) -> tuple[int, int]:
+    """Rows and bytes of a complete stage."""
+    outputs = [query.committed[key].output for key in query.tasks(stage)]
+    return sum(output.rows for output in outputs), sum(output.bytes for output in outputs)
 
 
 def _run_again(query: QueryState, attempt: Attempt, out: list[Command]) -> None:
@@ -290,6 +317,8 @@ def _lose(query: QueryState, attempts: tuple[Attempt, ...], out: list[Command]) 
     """Outputs are gone: what has a checkpoint is restored, the rest is un-committed, and law 1 is applied."""
     gone = []
     for attempt in attempts:
+        if query.versions.get(attempt.stage) != attempt.version:
+            continue  # the graph does not hold its stage any more
         if attempt.task in query.restoring and query.restoring[attempt.task].attempt == attempt:
             query.commit(attempt.task, query.restoring.pop(attempt.task))  # the checkpoint is lost as well
             checkpointed = False
@@ -432,9 +461,15 @@ def _start_one(state: State, query: QueryState, out: list[Command]) -> bool | No
 
 
 def _first_startable(query: QueryState) -> int | None:
-    """The index in `ready` of what may start; after an error only lower partitions of the stage that failed."""
+    """The index in `ready` of what may start.
+
+    After an error only lower partitions of the stage that failed, and while a new plan is made only stages that have started.
+    """
     if query.error_at is None:
-        return 0
+        if not query.replanning:
+            return 0
+        stages = query.graph.stages
+        return next((index for index, entry in enumerate(query.ready) if stages[entry[0]].id in query.started), None)
     position, partition = query.position[query.error_at[0]], query.error_at[1]
     return next((index for index, entry in enumerate(query.ready) if (position, GANG) <= entry < (position, partition)), None)
 

@@ -272,7 +272,8 @@ class Stage:
     """What runs between two exchanges, once for each of its `tasks` partitions.
 
     `output` describes the rows that every task delivers; an exchange may re-describe them for its consumer (a hash exchange
-    scatters by `output.partitioning`).
+    scatters by `output.partitioning`). `estimated_rows` is what the planner expects of all tasks together, None if it does
+    not say.
     """
 
     id: int
@@ -283,6 +284,7 @@ class Stage:
     kind: str = "batch"
     replayable: bool = True
     stateful: bool = False
+    estimated_rows: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ rows of two runs of such a task can be told from a right one.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from exec.attempts import Attempt, TaskOutput
@@ -21,7 +22,9 @@ from exec.events import (
     Discard,
     End,
     Event,
+    GraphReplaced,
     PartitionLost,
+    PlanKept,
     Replan,
     Restore,
     Restored,
@@ -48,13 +51,33 @@ def make_graph(
     stages: list[tuple[int, Determinism]],
     edges: list[tuple[int, int, Pattern] | tuple[int, int, Pattern, Contract]],
     version: int = 1,
+    estimated_rows: float | None = None,
 ) -> StageGraph:
     """Stages as (tasks, determinism), the last is the root; edges as (producer, consumer, pattern[, contract]) of positions."""
-    made = tuple(Stage(id, tasks, BODY, EMPTY, determinism) for id, (tasks, determinism) in enumerate(stages))
+    made = tuple(
+        Stage(id, tasks, BODY, EMPTY, determinism, estimated_rows=estimated_rows)
+        for id, (tasks, determinism) in enumerate(stages)
+    )
     exchanges = tuple(
         Exchange(id, edge[0], edge[1], edge[2], dir_of(edge[3] if len(edge) > 3 else BATCH)) for id, edge in enumerate(edges)
     )
     return StageGraph(made, exchanges, root=len(stages) - 1, version=version)
+
+
+def extend_graph(
+    graph: StageGraph, kept: set[int], stages: list[tuple[int, Determinism]], edges: list[tuple[int, int, Pattern]]
+) -> StageGraph:
+    """The next version: some stages of a graph with the edges among them, and new ones after them, the last is the root.
+
+    Edges are (producer, consumer, pattern), where ids from `len(graph.stages)` on are those of the new stages.
+    """
+    first, first_edge = len(graph.stages), len(graph.exchanges)
+    old = tuple(stage for stage in graph.stages if stage.id in kept)
+    new = tuple(Stage(first + at, tasks, BODY, EMPTY, level) for at, (tasks, level) in enumerate(stages))
+    inner = tuple(edge for edge in graph.exchanges if edge.consumer in kept)
+    assert all(edge.producer in kept for edge in inner)
+    added = tuple(Exchange(first_edge + at, *edge, dir_of()) for at, edge in enumerate(edges))
+    return StageGraph(old + new, inner + added, root=new[-1].id, version=graph.version + 1)
 
 
 Origin = frozenset[tuple[int, int, int]]
@@ -73,6 +96,10 @@ class World:
     ended: dict[int, object] = field(default_factory=dict)
     restoring: list[Attempt] = field(default_factory=list)
     replans: list[Replan] = field(default_factory=list)
+    asked: list[Replan] = field(default_factory=list)
+    plan: Callable[[Replan, StageGraph], StageGraph | None] = field(default=lambda asked, graph: None)
+    levels: dict[tuple[int, int], Determinism] = field(default_factory=dict)
+    rows: dict[int, int] = field(default_factory=dict)
     next_worker: int = 100
     log: list[str] = field(default_factory=list)
 
@@ -85,16 +112,24 @@ class World:
         return world
 
     def submit(self, query: int, graph: StageGraph, **options) -> None:
-        self.graphs[query] = graph
+        self._know(query, graph)
         self.tell(Submitted(query, graph, **options))
+
+    def start(self, worker: int) -> None:
+        self.tell(WorkerReady(worker))
+
+    def _know(self, query: int, graph: StageGraph) -> None:
+        self.graphs[query] = graph
+        self.levels.update(((query, stage.id), stage.determinism) for stage in graph.stages)
 
     def fork(self) -> World:
         """A copy to go another way from here."""
         twin = copy.copy(self)
         twin.state = self.state.copy()
-        for name in ("graphs", "running", "stopped", "contents", "existing", "lost", "delivered", "ended"):
+        for name in ("graphs", "levels", "running", "stopped", "contents", "existing", "lost", "delivered", "ended"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.restoring, twin.log, twin.replans = list(self.restoring), list(self.log), list(self.replans)
+        for name in ("restoring", "log", "replans", "asked"):
+            setattr(twin, name, list(getattr(self, name)))
         return twin
 
     # ---------------------------------------------------------------------------------------------------- what happens
@@ -110,12 +145,13 @@ class World:
         for read in run.inputs:
             for part in read.partitions:
                 origin |= self.contents[part.attempt]
-        if self.graphs[attempt.query].stage(attempt.stage).determinism is Determinism.INDETERMINATE:
+        if self.levels[attempt.query, attempt.stage] is Determinism.INDETERMINATE:
             origin.add((attempt.stage, attempt.partition, attempt.number))
         self.contents[attempt] = frozenset(origin)
         self.existing.add(attempt)
         self.log.append(f"{attempt} finishes")
-        self.tell(AttemptFinished(attempt, TaskOutput(str(attempt), 1, 1, 1, ())))
+        rows = self.rows.get(attempt.stage, 1)
+        self.tell(AttemptFinished(attempt, TaskOutput(str(attempt), 1, rows, rows, ())))
 
     def fail(self, attempt: Attempt, code: str = "DIVISION_BY_ZERO", **values) -> None:
         self.running.pop(attempt)
@@ -142,6 +178,15 @@ class World:
         self.log.append("cancel")
         self.tell(Cancelled(query, error("CANCELLED")))
 
+    def answer(self) -> None:
+        """The session has made up its mind about the Replan that it was asked for."""
+        asked = self.asked.pop(0)
+        graph = self.plan(asked, self.graphs[asked.query])
+        self.log.append(f"{asked} is answered with {graph and graph.version}")
+        if graph is not None and asked.query not in self.ended:
+            self._know(asked.query, graph)
+        self.tell(PlanKept(asked.query, asked.version) if graph is None else GraphReplaced(asked.query, graph))
+
     # ---------------------------------------------------------------------------------------------------- the scheduler
 
     def tell(self, event: Event) -> None:
@@ -157,6 +202,9 @@ class World:
                 assert attempt.query not in self.ended, "an attempt of a finished query starts"
                 assert all(run.worker != worker for run in self.running.values()), "two attempts on one worker"
                 assert attempt not in self.running
+                waiting = {stage for asked in self.asked if asked.query == attempt.query for stage in asked.started}
+                assert not waiting or attempt.stage in waiting, "a stage starts while a plan is made without it"
+                assert any(attempt.stage == stage.id for stage in self.graphs[attempt.query].stages)
                 self._check_inputs(attempt, inputs)
                 self.running[attempt] = command
                 live = [a for a in self.running if a not in self.stopped]
@@ -184,6 +232,7 @@ class World:
                 self.ended[query] = problem
             case Replan():
                 self.replans.append(command)
+                self.asked.append(command)
             case Restore(attempt, _):
                 self.restoring.append(attempt)
             case Checkpoint():
@@ -232,7 +281,19 @@ class World:
             frozenset(self.lost),
             frozenset(self.ended),
             tuple(self.restoring),
-            frozenset((q.id, q.phase, frozenset(e.attempt for e in q.committed.values())) for q in self.state.queries.values()),
+            tuple(self.asked),
+            frozenset(
+                (
+                    q.id,
+                    q.graph.version,
+                    q.replanning,
+                    frozenset(q.judged),
+                    frozenset(q.started),
+                    q.phase,
+                    frozenset(e.attempt for e in q.committed.values()),
+                )
+                for q in self.state.queries.values()
+            ),
         )
 
     def run_to_end(self, limit: int = 500) -> World:
@@ -240,6 +301,8 @@ class World:
         for _ in range(limit):
             if self.restoring:
                 self.restore()
+            elif self.asked:
+                self.answer()
             elif self.running:
                 self.finish(min(self.running))
             else:
@@ -265,13 +328,15 @@ def explore(world: World, faults: int, moves, limit: int = 60_000) -> int:
         ways = [lambda w, a=attempt: w.finish(a) for attempt in current.running]
         if current.restoring:
             ways.append(lambda w: w.restore())
+        if current.asked:
+            ways.append(lambda w: w.answer())
         if not ways:
             assert not current.state.queries, "a query hangs:\n" + "\n".join(current.log)
             assert not current.running
             continue
         if left:
             ways += [(lambda w, m=move: m(w)) for move in moves(current)]
-        plain = len(current.running) + bool(current.restoring)
+        plain = len(current.running) + bool(current.restoring) + bool(current.asked)
         for index, way in enumerate(ways):
             twin = current.fork()
             way(twin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exec.events import GraphReplaced, PartitionLost, Run, Submitted, WorkerLost, WorkerReady
+from exec.events import PartitionLost, Run, Submitted, WorkerLost, WorkerReady
 from exec.scheduler import State, step
 from planner.dir import (
     BATCH,
@@ -255,22 +255,6 @@ def test_forwarded_inputs_prefer_the_worker_that_made_them() -> None:
     assert reader.worker == made[1]
     world.finish(first)
     assert {run.worker for a, run in world.running.items() if a.task == (1, 0)} == {made[0]}
-
-
-def test_a_replaced_graph_keeps_what_is_the_same() -> None:
-    graph = make_graph([(2, SET), (2, SET), (1, SET)], [(0, 1, HASH), (1, 2, GATHER)])
-    world = World.of(graph, adaptive=True)
-    world.finish(min(world.running))
-    world.finish(min(world.running))
-    assert [replan.actuals for replan in world.replans] == [((0, 2, 2),)]
-    smaller = make_graph([(2, SET), (1, SET), (1, SET)], [(0, 1, GATHER), (1, 2, GATHER)], version=2)
-    replaced = StageGraph((graph.stages[0], *smaller.stages[1:]), smaller.exchanges, root=2, version=2)
-    world.graphs[1] = replaced
-    world.tell(GraphReplaced(1, replaced))
-    world.run_to_end()
-    assert attempts_at(world, 0) == [(0, 1), (1, 1)]
-    assert {a.version for a in world.contents if a.stage == 2} == {2}
-    assert world.ended == {1: None}
 
 
 def test_batch_edges_wait() -> None:
