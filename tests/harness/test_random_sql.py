@@ -1,4 +1,4 @@
-"""Seeded random queries against DuckDB: 300 in every run, 5,000 in the long suite.
+"""Seeded random queries against DuckDB: 500 in every run, 20,000 in the long suite.
 
 Each runs inline and in one more configuration, another one for each seed. To look for new wrong answers take other seeds with
 `python -m tests.harness.hunt`.
@@ -16,7 +16,7 @@ from tests.harness.reduce import reduced
 from tests.harness.switchboard import BY_NAME, CONFIGURATIONS, Switchboard
 from tests.harness.verdict import Kind, Oracle, judge
 
-SAMPLE, ALL, BLOCK = 300, 5000, 50
+SAMPLE, ALL, BLOCK = 500, 20_000, 50
 REDUCTION_ATTEMPTS = 400
 
 

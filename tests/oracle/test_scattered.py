@@ -10,9 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import qengine
-from planner.physical import plan as planning
-from planner.physical.context import PhysicalOptions
-from tpch.same_answer import same_answer
+from tests.scattered import difference_from_duckdb, scattered
 
 UNIONS = [
     "SELECT k, v FROM t UNION ALL SELECT k, v FROM u",
@@ -92,20 +90,14 @@ def databases(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def many_tasks(monkeypatch):
-    many = PhysicalOptions(workers=2, task_bytes=1, least_task_bytes=1, buckets=4)
-    original = planning.plan_physical
-    monkeypatch.setattr("qengine.query.plan_physical", lambda root, allocator, options: original(root, allocator, many))
+def many_tasks():
+    with scattered():
+        yield
 
 
 def _difference(databases, text: str, *, in_sequence: bool) -> str | None:
     session, oracle = databases
-    actual, expected = session.sql(text).collect(), oracle.sql(text).to_arrow_table()
-    columns = [
-        column.cast(field.type) if pa.types.is_decimal(column.type) and pa.types.is_integer(field.type) else column
-        for column, field in zip(expected.columns, actual.schema, strict=True)
-    ]
-    return same_answer(actual, pa.table(columns, names=expected.column_names), in_sequence=in_sequence)
+    return difference_from_duckdb(session.sql(text).collect(), oracle, text, in_sequence=in_sequence)
 
 
 @pytest.mark.parametrize("text", UNIONS + WINDOWS)

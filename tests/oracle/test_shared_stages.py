@@ -14,9 +14,7 @@ import pytest
 
 import qengine
 from planner.dir import StageGraph
-from planner.physical import plan as planning
-from planner.physical.context import PhysicalOptions
-from tpch.same_answer import same_answer
+from tests.scattered import difference_from_duckdb, scattered
 
 _UNITED = "SELECT k, v FROM t UNION ALL SELECT k, id FROM u"
 _NUMBERED = "SELECT k, v, p, rank() OVER (PARTITION BY v ORDER BY id) AS r FROM t WHERE v > 1"
@@ -95,15 +93,9 @@ def databases(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def scattered(monkeypatch):
-    original = planning.plan_physical
-
-    def plan_many(root, allocator, options):
-        many = PhysicalOptions(workers=2, task_bytes=1, least_task_bytes=1, buckets=4, disabled=options.disabled)
-        return original(root, allocator, many)
-
-    monkeypatch.setattr("qengine.query.plan_physical", plan_many)
-    monkeypatch.setattr("planner.physical.cost.STAGE", 0.0)
+def many_tasks():
+    with scattered(stage_cost=0.0):
+        yield
 
 
 def has_several_consumers(graph: StageGraph) -> bool:
@@ -114,12 +106,7 @@ def difference(databases, text: str) -> str | None:
     session, oracle = databases
     frame = session.sql(text)
     assert has_several_consumers(frame._current_query().stages()), frame.explain("stages")
-    actual, expected = frame.collect(), oracle.sql(text).to_arrow_table()
-    columns = [
-        column.cast(field.type) if pa.types.is_decimal(column.type) and pa.types.is_integer(field.type) else column
-        for column, field in zip(expected.columns, actual.schema, strict=True)
-    ]
-    return same_answer(actual, pa.table(columns, names=expected.column_names), in_sequence=False)
+    return difference_from_duckdb(frame.collect(), oracle, text)
 
 
 @pytest.mark.parametrize("text", SHARED)
