@@ -40,7 +40,7 @@ from exec.events import (
     WorkerLost,
     WorkerReady,
 )
-from exec.exchange.layout import input_files, layouts
+from exec.exchange.layout import input_files
 from exec.exchange.reader import intact
 from exec.messages import (
     CallMessage,
@@ -370,7 +370,7 @@ class Driver:
             payload = execution.payloads.get(key)
             if payload is None:
                 stage = execution.graph.stage(attempt.stage)
-                message = StageMessage(key, stage.body, stage.output, layouts(execution.graph, stage.id))
+                message = StageMessage(key, stage.body, stage.output, execution.graph.layouts(stage.id))
                 payload = execution.payloads[key] = encode(StagePayload(key, encode(message)))
             worker.stages.add(key)
             worker.send(payload)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from exec.attempts import Attempt, TaskOutput
 from exec.exchange.reader import InputFile
-from exec.exchange.writer import Layout
-from planner.dir import Dir
+from planner.dir import Dir, Layout
 from planner.errors import QEngineError
 from planner.physical.nodes import PhysicalPlan
 

@@ -14,7 +14,7 @@ preset and a pattern. `check_laws` refuses a graph that breaks one of the six la
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,10 @@ class Hash:
     key_types: tuple[DType, ...]
     buckets: int
     version: int = 1
+
+    def refines(self, other: Hash) -> bool:
+        """Whether every bucket of the other one is a run of buckets of this one."""
+        return replace(self, buckets=other.buckets) == other and self.buckets % other.buckets == 0
 
     def __str__(self) -> str:
         return f"hash({self.buckets})"
@@ -226,6 +230,9 @@ class Pattern(StrEnum):
 SCATTERING = (Pattern.HASH, Pattern.RANGE)
 """The patterns whose consumer tasks read one bucket each."""
 
+Layout = Hash | Range | None
+"""How a task groups the rows that it writes; None is as they come, all in bucket 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -237,6 +244,12 @@ class Exchange:
     pattern: Pattern
     dir: Dir
     feedback: bool = False
+
+    @property
+    def layout(self) -> Layout:
+        """How the consumer wants the rows grouped. Sorted runs are read whole: where they are cut is not known to the driver."""
+        partitioning = self.dir.partitioning
+        return partitioning if self.pattern in SCATTERING and isinstance(partitioning, (Hash, Range)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,13 +304,15 @@ class Stage:
 class StageGraph:
     """Stages in topological order (feedback edges apart); the partitions of `root`, in order, are the result.
 
-    `version` counts the replacements of the graph while it runs; attempts carry it.
+    `version` counts the replacements of the graph while it runs; attempts carry it. `written` has the layouts of the stages that
+    earlier versions had too, since their files were laid out for the consumers of that time.
     """
 
     stages: tuple[Stage, ...]
     exchanges: tuple[Exchange, ...]
     root: int
     version: int = 1
+    written: tuple[tuple[int, tuple[Layout, ...]], ...] = ()
 
     def stage(self, id: int) -> Stage:
         return next(stage for stage in self.stages if stage.id == id)
@@ -307,6 +322,14 @@ class StageGraph:
 
     def outputs(self, stage: int) -> tuple[Exchange, ...]:
         return tuple(exchange for exchange in self.exchanges if exchange.producer == stage)
+
+    def layouts(self, stage: int) -> tuple[Layout, ...]:
+        """The different layouts in which every task of a stage writes its rows: what its consumers want, and the result."""
+        for id, layouts in self.written:
+            if id == stage:
+                return layouts
+        wanted = [exchange.layout for exchange in self.outputs(stage)]
+        return tuple(dict.fromkeys(wanted if stage != self.root else [None, *wanted])) or (None,)
 
 
 # --------------------------------------------------------------------------------------------------------- the laws

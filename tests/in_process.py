@@ -10,7 +10,7 @@ import pytest
 
 from exec.attempts import Attempt
 from exec.events import Committed, Input
-from exec.exchange.layout import input_files, layouts, result_batches
+from exec.exchange.layout import input_files, result_batches
 from exec.exchange.reader import InputFile, read_files
 from exec.exchange.schema import arrow_schema
 from exec.lower.evaluate import ConstantEvaluator
@@ -45,7 +45,7 @@ def execute(graph: StageGraph, names: list[str], folder: Path, batch_rows: int |
         if batch_rows is not None:
             patch.setattr("exec.task.BATCH_ROWS", batch_rows)
         for stage in graph.stages:
-            message = StageMessage((1, 1, stage.id), stage.body, stage.output, layouts(graph, stage.id))
+            message = StageMessage((1, 1, stage.id), stage.body, stage.output, graph.layouts(stage.id))
             for partition in range(stage.tasks):
                 inputs = []
                 for exchange in graph.inputs(stage.id):

@@ -5,7 +5,7 @@
     ranging   the partitions of a range partitioning
     runs      sorted runs: samples of them, and where a range of their order begins
     writer    a task's output: one Arrow IPC file, its batches grouped by layout and bucket
-    layout    which layouts a stage writes, and which batches a consumer reads
+    layout    which batches of its producers' files a consumer reads
     reader    mapping those batches
 
 Decisions: one file for each task and not one for each pair of tasks, since m × n small files cost more than an index; the

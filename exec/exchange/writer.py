@@ -21,11 +21,8 @@ import pyarrow as pa
 from exec.attempts import EMPTY_OUTPUT, Chunk, TaskOutput
 from exec.exchange.schema import arrow_schema
 from exec.store.files import OutputFile
-from planner.dir import Dir, Hash, Range, partition_count
+from planner.dir import Dir, Layout, Range, partition_count
 from planner.errors import error
-
-Layout = Hash | Range | None
-"""How rows are grouped in a file; None is as they come, all in bucket 0."""
 
 SCATTER_ROWS = 1 << 20
 SCATTER_BYTES = 64 << 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import pytest
 from exec.attempts import Attempt, TaskOutput
 from exec.events import Committed, Input
 from exec.exchange.hashing import bucket_ids
-from exec.exchange.layout import input_files, layouts
+from exec.exchange.layout import input_files
 from exec.exchange.reader import InputFile, InputLost, read_exchange
-from exec.exchange.writer import Layout, OutputWriter
+from exec.exchange.writer import OutputWriter
 from exec.lower.joins import ROW_MARK
-from planner.dir import Determinism, Dir, Exchange, Hash, Pattern, Single, Stage, StageGraph
+from planner.dir import Determinism, Dir, Exchange, Hash, Layout, Pattern, Single, Stage, StageGraph
 from planner.dtypes import BIGINT, DATE, NULL, TIMESTAMP, VARCHAR, decimal
 from planner.errors import InternalError
 from planner.physical.encodings import Encoding
@@ -127,13 +128,40 @@ def test_two_consumers_two_layouts(tmp_path: Path) -> None:
     hashed = Exchange(0, 0, 1, Pattern.HASH, Dir(dir.schema, dir.encodings, HASH, ()))
     gathered = Exchange(1, 0, 2, Pattern.GATHER, dir)
     graph = StageGraph(stages, (hashed, gathered), root=2)
-    assert layouts(graph, 0) == (HASH, None) and layouts(graph, 2) == (None,)
-    output = write([frame(100)], dir, layouts(graph, 0), tmp_path / "q1")
+    assert graph.layouts(0) == (HASH, None) and graph.layouts(2) == (None,)
+    output = write([frame(100)], dir, graph.layouts(0), tmp_path / "q1")
     entry = Committed(ATTEMPT, output, 0, ())
     whole = input_files(graph, Input(gathered, (entry,)), 0)
     assert read_exchange(whole, dir.schema, dir.encodings).equals(frame(100))
     parts = [read_exchange(input_files(graph, Input(hashed, (entry,)), i), dir.schema, dir.encodings) for i in range(8)]
     assert pl.concat(parts).sort("c1").equals(frame(100))
+
+
+@pytest.mark.parametrize("written", [(HASH,), (None, HASH)], ids=["scattered", "both"])
+def test_what_was_written_for_other_consumers_is_read_whole_and_by_coarser_buckets(tmp_path: Path, written) -> None:
+    dir = output_dir(KEY, TEXT)
+    stages = tuple(Stage(id, 1, ValuesScan((KEY, TEXT), ()), dir, Determinism.SET) for id in (0, 1))
+    output = write([frame(100)], dir, list(written), tmp_path / "q1")
+    entry = Committed(ATTEMPT, output, 0, ())
+
+    def parts(pattern: Pattern, partitioning, tasks: int) -> list[pl.DataFrame]:
+        exchange = Exchange(0, 0, 1, pattern, Dir(dir.schema, dir.encodings, partitioning, ()))
+        graph = StageGraph(stages, (exchange,), 1, version=2, written=((0, written),))
+        files = [input_files(graph, Input(exchange, (entry,)), i) for i in range(tasks)]
+        return [read_exchange(part, dir.schema, dir.encodings) for part in files]
+
+    for pattern in (Pattern.GATHER, Pattern.BROADCAST, Pattern.FORWARD):
+        (whole,) = parts(pattern, Single(), 1)
+        assert whole.sort("c1").equals(frame(100))
+    for buckets in (1, 2, 4, 8):
+        coarser = replace(HASH, buckets=buckets)
+        found = parts(Pattern.HASH, coarser, buckets)
+        for bucket, part in enumerate(found):
+            assert set(bucket_ids(part, coarser, dir.schema, dir.encodings).tolist()) <= {bucket}
+        assert pl.concat(found).sort("c1").equals(frame(100))
+    for other in (replace(HASH, buckets=16), replace(HASH, keys=(TEXT.id,), key_types=(VARCHAR,))):
+        with pytest.raises(InternalError):
+            parts(Pattern.HASH, other, 1)
 
 
 def test_a_damaged_file_is_a_loss(tmp_path: Path) -> None:
