@@ -31,6 +31,7 @@ from exec.events import (
     Discard,
     End,
     Event,
+    GraphReplaced,
     PartitionLost,
     Replan,
     Restore,
@@ -199,10 +200,17 @@ class Driver:
         while self._events:
             event = self._events.popleft()
             _, commands = step(self._state, event)
+            if isinstance(event, GraphReplaced):
+                self._note_graph(event.query)
             for command in commands:
                 self._perform(command)
             if isinstance(event, AttemptFinished):
                 self._report_progress(event.attempt.query)
+
+    def _note_graph(self, id: int) -> None:
+        query, execution = self._state.queries.get(id), self._executions.get(id)
+        if query is not None and execution is not None:
+            execution.replaced(query.graph)
 
     def _report_progress(self, id: int) -> None:
         query, execution = self._state.queries.get(id), self._executions.get(id)
@@ -327,7 +335,8 @@ class Driver:
         self.statistics.queries += 1
         self._executions[execution.id] = execution
         call = execution.call is not None
-        self._events.append(Submitted(execution.id, execution.graph, max_deaths=2 if call else 3, spare=call))
+        deaths = 2 if call else 3
+        self._events.append(Submitted(execution.id, execution.graph, deaths, spare=call, adaptive=execution.adaptive))
         if self._broken is not None:  # what kept workers from starting may be over
             self._broken, self._failed_starts = None, 0
             for _ in range(self._target - 1 - len(self._workers)):
@@ -351,7 +360,9 @@ class Driver:
                     self._executions[query].deliver(partitions)
             case End(query, problem):
                 self._end(query, problem)
-            case Checkpoint() | Restore() | Replan():
+            case Replan(query):
+                self._executions[query].ask(command)
+            case Checkpoint() | Restore():
                 raise AssertionError(f"{command} needs a contract that submit refuses")
 
     def _run(self, command: Run) -> None:

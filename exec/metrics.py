@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from exec.attempts import TaskOutput
+from planner.dir import StageGraph
 
 
 @dataclass(slots=True)
@@ -54,13 +55,39 @@ class TaskMetrics(NamedTuple):
         return self.begin + self.seconds
 
 
+class Surprise(NamedTuple):
+    """A stage that delivered other amounts than it was planned for; bytes as they travel."""
+
+    stage: int
+    estimated_rows: float
+    rows: int
+    bytes: int
+
+
+class Replanned(NamedTuple):
+    """A new plan for what had not started, made while the query ran: why, what it changed, and the seconds that it took.
+
+    `version` is that of the new graph. Without `changes` the old plan was found to be right, and the version stayed.
+    """
+
+    version: int
+    surprises: tuple[Surprise, ...]
+    changes: tuple[str, ...]
+    seconds: float
+
+
 @dataclass(slots=True)
 class QueryMetrics:
-    """What a query did: by stage id, task by task as they finished, and the seconds from submission to result."""
+    """What a query did: by stage id, task by task as they finished, and the seconds from submission to result.
+
+    `graph` is the last version of its stages, `replans` how it came from the first one.
+    """
 
     stages: dict[int, StageMetrics] = field(default_factory=dict)
     tasks: list[TaskMetrics] = field(default_factory=list)
     seconds: float = 0.0
+    graph: StageGraph | None = None
+    replans: list[Replanned] = field(default_factory=list)
 
 
 class Progress(NamedTuple):

@@ -12,13 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 from exec.attempts import Attempt, TaskOutput
-from exec.events import Committed
+from exec.events import Committed, Replan
 from exec.messages import StageKey
 from exec.metrics import Progress, QueryMetrics, StageMetrics, TaskMetrics
 from planner.dir import StageGraph
 from planner.errors import QEngineError
 
 ProgressCallback = Callable[[Progress], None]
+
+Replanner = Callable[[Replan, QueryMetrics], StageGraph | None]
+"""What a session does when a complete stage is a surprise: the next version of the graph, or None if it is right as it is.
+
+It may add to the metrics, which are not complete yet.
+"""
 
 _POLL = 0.02
 """Seconds between looks at `cancel` and at signals: Polars installs a SIGINT handler with SA_RESTART, after which an endless
@@ -34,19 +40,23 @@ class Execution:
         graph: StageGraph,
         call: tuple[str, tuple[Any, ...]] | None = None,
         metrics: QueryMetrics | None = None,
+        adaptive: bool = False,
     ) -> None:
         self.id = id
         self.graph = graph
         self.call = call
+        self.adaptive = adaptive
         self.timeout: float | None = None
         self.timeout_error: QEngineError | None = None
         self.value: Any = None
         self.payloads: dict[StageKey, bytes] = {}
         self.metrics = metrics if metrics is not None else QueryMetrics()
         self.metrics.stages = {stage.id: StageMetrics(stage.tasks) for stage in graph.stages}
+        self.metrics.graph = graph
         self._condition = threading.Condition()
         self._started = time.monotonic()
         self._delivery: tuple[Committed, ...] | None = None
+        self._asked: Replan | None = None
         self._ended = False
         self._error: QEngineError | None = None
         self._progress: Progress | None = None
@@ -57,6 +67,17 @@ class Execution:
         self.metrics.stages.setdefault(attempt.stage, StageMetrics(1)).add(output)
         begin = time.monotonic() - self._started - output.seconds
         self.metrics.tasks.append(TaskMetrics(attempt.stage, attempt.partition, begin, output.seconds))
+
+    def replaced(self, graph: StageGraph) -> None:
+        """The graph of the query is another one from now on."""
+        self.graph = self.metrics.graph = graph
+        for stage in graph.stages:
+            self.metrics.stages.setdefault(stage.id, StageMetrics(stage.tasks))
+
+    def ask(self, replan: Replan) -> None:
+        with self._condition:
+            self._asked = replan
+            self._condition.notify_all()
 
     def advance(self, done: int, total: int) -> None:
         stages = self.metrics.stages.values()
@@ -79,11 +100,15 @@ class Execution:
     # -------------------------------------------------------------------------------------------- by the waiting thread
 
     def wait(
-        self, progress: ProgressCallback | None = None, cancel: threading.Event | None = None
+        self,
+        progress: ProgressCallback | None = None,
+        cancel: threading.Event | None = None,
+        replan: Callable[[Replan], None] | None = None,
     ) -> tuple[Committed, ...] | None:
         """Block until there is a result, and take it; None if `cancel` was set before. Raises the query's error.
 
-        `progress` is called with every change. It may raise, as KeyboardInterrupt may: the query then goes on.
+        `progress` is called with every change, `replan` when the scheduler asks for a new plan; it has to be answered. They may
+        raise, as KeyboardInterrupt may: the query then goes on.
         """
         shown: Progress | None = None
         while True:
@@ -93,9 +118,14 @@ class Execution:
                         return None
                     if self._delivery is not None or self._ended or (progress is not None and self._progress is not shown):
                         break
+                    if self._asked is not None:
+                        break
                     self._condition.wait(_POLL)
                 delivery, self._delivery = self._delivery, None
+                asked, self._asked = self._asked, None
                 latest, ended, problem = self._progress, self._ended, self._error
+            if asked is not None and replan is not None:
+                replan(asked)
             if progress is not None and latest is not None and latest is not shown:
                 shown = latest
                 progress(latest)
