@@ -69,7 +69,7 @@ class ColumnDistribution:
     all rows were looked at. `common` are the most frequent values with their shares of all rows, the most frequent first;
     `bounds` cut the rows of all other values into parts of equal size: n + 1 ascending values for n parts. In a `clustered`
     column values ascend from the first row to the last, so that a sample of a few places has only a few of them; its bounds are
-    those of the row groups.
+    those of the row groups, and cut the rows of all values.
     """
 
     distinct: float

@@ -20,7 +20,7 @@ from exec.sources.key_ranges import key_interval
 from exec.sources.stored import StoredScan, bounds_of, row_marks, to_arrow, to_stored
 from planner import dtypes as t
 from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot, Trust, merge_statistics
-from planner.dir import Split
+from planner.dir import ScanRange, Split
 from planner.errors import error
 from planner.physical.encodings import Encoding
 from planner.physical.nodes import TableScan
@@ -208,6 +208,15 @@ def scan(node: TableScan, partition: int, needed: frozenset[int]) -> pl.LazyFram
     claims = [part.claim for part in ranges if part.claim is not None]
     whole = (min(low for low, _ in claims), max(high for _, high in claims)) if claims else None
     return stored.frame(frame, whole, key_interval(node, partition))
+
+
+def read_rows(part: ScanRange, names: list[str]) -> pl.DataFrame:
+    """The columns of a range of rows of a registered table, in stored form. Raises FILE_CHANGED if the table is gone."""
+    schema = _mapped(part.split)[0].schema
+    batches = [batch.select(names) for batch in _slices(_mapped(part.split), part.first_row, part.rows)]
+    frame = pl.from_arrow(pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in names])))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
 
 
 def _slices(batches: tuple[pa.RecordBatch, ...], first_row: int, rows: int) -> list[pa.RecordBatch]:

@@ -45,7 +45,7 @@ def value_share(known: Described, value: Any) -> float:
     for common, share in distribution.common:
         if common == value:
             return share
-    rest = _rest(distribution)
+    rest = max(0.0, 1.0 - distribution.null_share - sum(share for _, share in distribution.common))
     share = rest / max(known.ndv - len(distribution.common), 1.0)
     if distribution.common:
         share = min(share, distribution.common[-1][1])
@@ -66,20 +66,17 @@ def range_share(known: Described, low: Any, low_open: bool, high: Any, high_open
         return _even_share(known, low, high)
     if not _comparable(distribution, example):
         return None
-    share = sum(s for value, s in distribution.common if _within(value, low, low_open, high, high_open))
+    frequent = () if distribution.clustered else distribution.common  # whose bounds are those of all values
+    share = sum(s for value, s in frequent if _within(value, low, low_open, high, high_open))
+    others = max(0.0, 1.0 - distribution.null_share - sum(s for _, s in frequent))
     bounds = distribution.bounds
     if len(bounds) > 1:
         above = 0.0 if low is None else _before(bounds, low)
         below = 1.0 if high is None else _before(bounds, high + 1 if isinstance(high, int) else high)
-        share += _rest(distribution) * max(0.0, below - above)
+        share += others * max(0.0, below - above)
     elif bounds and _within(bounds[0], low, low_open, high, high_open):
-        share += _rest(distribution)
+        share += others
     return min(1.0, max(share, UNSEEN / distribution.sampled if distribution.sampled else 0.0))
-
-
-def _rest(distribution: ColumnDistribution) -> float:
-    """The share of rows that have none of the frequent values."""
-    return max(0.0, 1.0 - distribution.null_share - sum(share for _, share in distribution.common))
 
 
 def _above(known: Described, value: Any) -> bool:
