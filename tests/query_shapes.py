@@ -37,6 +37,17 @@ SHAPES = {
     "count_distinct": """
         SELECT p_brand, count(DISTINCT p_type) AS types, count(*) AS n FROM part GROUP BY p_brand ORDER BY p_brand""",
     "count_distinct_of_two_columns": "SELECT count(DISTINCT l_suppkey) AS s, count(DISTINCT l_shipmode) AS m FROM lineitem",
+    "count_distinct_of_everything": """
+        SELECT count(DISTINCT l_suppkey) AS s, sum(l_quantity) AS q, count(*) AS n, min(l_shipdate) AS d FROM lineitem""",
+    "count_distinct_of_nearly_all": "SELECT count(DISTINCT o_clerk || o_orderkey) AS n, avg(o_totalprice) AS a FROM orders",
+    "count_distinct_of_clustering_key": """
+        SELECT count(DISTINCT l_orderkey) AS n, avg(DISTINCT l_orderkey) AS a FROM lineitem WHERE l_quantity > 45""",
+    "count_distinct_in_few_groups": """
+        SELECT l_shipmode, count(DISTINCT l_partkey) AS p, sum(DISTINCT l_partkey) AS s, max(l_tax) AS t, avg(l_discount) AS d
+        FROM lineitem GROUP BY l_shipmode ORDER BY l_shipmode""",
+    "count_distinct_in_many_groups": """
+        SELECT o_custkey, count(DISTINCT o_orderpriority) AS p, count(*) FILTER (WHERE o_orderstatus = 'F') AS f FROM orders
+        GROUP BY o_custkey ORDER BY p DESC, f DESC, o_custkey LIMIT 10""",
     "distinct_of_key": "SELECT DISTINCT c_custkey, c_nationkey FROM customer WHERE c_acctbal > 9990",
     "distinct_of_few": "SELECT DISTINCT l_returnflag, l_linestatus FROM lineitem ORDER BY 1, 2",
     "rollup": """

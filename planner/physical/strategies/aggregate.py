@@ -1,4 +1,4 @@
-"""Aggregate: in one phase where all rows of a group already meet, else partial results that are merged after an exchange.
+"""Aggregate: what SQL asks for in terms of what kernels compute; `aggregate_phases` and `distinct_phases` say where they do.
 
 `avg` is split into sum and count here, and exact sums run as DECIMAL(38, s), so kernels know only sums and counts; a
 projection above converts to the types of SQL and checks their ranges once, after the last merge.
@@ -11,18 +11,13 @@ from dataclasses import dataclass, field
 from planner.analysis.nullability import never_null, non_null_columns
 from planner.dtypes import BIGINT, DOUBLE, DType, decimal, is_decimal, is_exact, is_float, scale_of
 from planner.expr.equality import same_expression
-from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, Call, Cast, ColumnRef, Expr
 from planner.logical.nodes import Aggregate, pass_through
 from planner.physical.context import PhysicalContext, Planned
-from planner.physical.cost import MERGE_GROUP, move_cost
-from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
-from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution
+from planner.physical.nodes import ProjectExec
+from planner.physical.strategies.aggregate_phases import plan_phases
+from planner.physical.strategies.distinct_phases import plan_distinct_phases
 from planner.schema import Column
-from planner.tree import kind_mask, walk
-
-GATHER_GROUPS = 20_000
-"""Partial groups (over all tasks) that one task merges faster than an exchange by hash would take to start."""
 
 
 @dataclass(slots=True)
@@ -50,7 +45,10 @@ def plan_aggregate(aggregate: Aggregate, input: Planned, context: PhysicalContex
     states = _States(context, non_null_columns(aggregate.input))
     results = [Assign(assign.column, _result(assign, states)) for assign in aggregate.aggregates]
     groups = context.estimate(aggregate)
-    planned = _plan_phases(tuple(keys), tuple(states.assigns), input, groups, context)
+    calls = tuple(states.assigns)
+    planned = plan_distinct_phases(aggregate.input, tuple(keys), calls, input, groups, context)
+    if planned is None:
+        planned = plan_phases(tuple(keys), calls, input, groups, context)
     return _finish(aggregate, tuple(keys), results, planned)
 
 
@@ -92,62 +90,6 @@ def _result(assign: Assign, states: _States) -> Expr:
 def _sum_type(call: AggregateCall) -> DType:
     argument = call.arguments[0].dtype
     return DOUBLE if is_float(argument) else decimal(38, scale_of(argument))
-
-
-def _plan_phases(
-    keys: tuple[Column, ...], calls: tuple[Assign, ...], input: Planned, groups: float, context: PhysicalContext
-) -> Planned:
-    required = ClusteredDistribution(keys) if keys else SingleDistribution()
-    if not context.needs_exchange(input, required):
-        input = context.enforce(input, required)
-        return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), _offered(input, keys), groups)
-    partial_rows = min(input.rows, groups * input.offered.count)
-    if not _mergeable(calls) or (keys and not _partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):
-        spread = context.enforce(_narrow(input, keys, calls), required)
-        return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), _offered(spread, keys), groups)
-    partials = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in calls)
-    partial = AggregateExec(input.plan, AggregateMode.PARTIAL, keys, partials)
-    gathered = SingleDistribution() if partial_rows <= GATHER_GROUPS else required
-    merged = context.enforce(Planned(partial, _offered(input, keys), max(partial_rows, 1.0)), gathered)
-    finals = tuple(Assign(call.column, _merge(state)) for call, state in zip(calls, partials, strict=True))
-    return Planned(AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals), _offered(merged, keys), groups)
-
-
-def _narrow(input: Planned, keys: tuple[Column, ...], calls: tuple[Assign, ...]) -> Planned:
-    """Only the columns that the aggregate uses, so that no others travel."""
-    used = {ref.column.id for call in calls for ref in walk(call, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef)}
-    used |= {key.id for key in keys}
-    kept = tuple(column for column in input.columns if column.id in used)
-    if len(kept) == len(input.columns):
-        return input
-    offered = input.offered.rename({column.id: (column.id,) for column in kept})
-    return Planned(ProjectExec(input.plan, pass_through(kept)), offered, input.rows)
-
-
-def _mergeable(calls: tuple[Assign, ...]) -> bool:
-    return all(
-        isinstance(a.expr, AggregateCall) and not a.expr.distinct and AGGREGATES[a.expr.function].merge is not None
-        for a in calls
-    )
-
-
-def _partial_pays(input: Planned, partial_rows: float, state: tuple[Column, ...]) -> bool:
-    """Whether grouping before the exchange costs less than moving the rows."""
-    before = move_cost(input.rows, input.columns)
-    after = move_cost(partial_rows, state) + input.rows * MERGE_GROUP * 0.5 + partial_rows * MERGE_GROUP
-    return after < before
-
-
-def _merge(assign: Assign) -> AggregateCall:
-    call = assign.expr
-    assert isinstance(call, AggregateCall)
-    function = AGGREGATES[call.function].merge
-    assert function is not None
-    return AggregateCall(call.dtype, function, (ColumnRef(call.dtype, assign.column),))
-
-
-def _offered(input: Planned, keys: tuple[Column, ...]) -> Offered:
-    return input.offered.without_order().rename({key.id: (key.id,) for key in keys})
 
 
 def _finish(aggregate: Aggregate, keys: tuple[Column, ...], results: list[Assign], planned: Planned) -> Planned:

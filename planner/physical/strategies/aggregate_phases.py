@@ -1,0 +1,72 @@
+"""The phases of an aggregation: one where all rows of a group already meet, else partial results merged after an exchange."""
+
+from __future__ import annotations
+
+from planner.expr.functions import AGGREGATES
+from planner.expr.nodes import AggregateCall, Assign, ColumnRef
+from planner.logical.nodes import pass_through
+from planner.physical.context import PhysicalContext, Planned
+from planner.physical.cost import MERGE_GROUP, move_cost
+from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
+from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution
+from planner.schema import Column
+from planner.tree import kind_mask, walk
+
+GATHER_GROUPS = 20_000
+"""Partial groups (over all tasks) that one task merges faster than an exchange by hash would take to start."""
+
+
+def plan_phases(
+    keys: tuple[Column, ...], calls: tuple[Assign, ...], input: Planned, groups: float, context: PhysicalContext
+) -> Planned:
+    required = ClusteredDistribution(keys) if keys else SingleDistribution()
+    if not context.needs_exchange(input, required):
+        input = context.enforce(input, required)
+        return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), offered(input, keys), groups)
+    partial_rows = min(input.rows, groups * input.offered.count)
+    if not mergeable(calls) or (keys and not partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):
+        spread = context.enforce(narrow(input, keys, calls), required)
+        return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), offered(spread, keys), groups)
+    partials = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in calls)
+    partial = AggregateExec(input.plan, AggregateMode.PARTIAL, keys, partials)
+    gathered = SingleDistribution() if partial_rows <= GATHER_GROUPS else required
+    merged = context.enforce(Planned(partial, offered(input, keys), max(partial_rows, 1.0)), gathered)
+    finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, partials, strict=True))
+    return Planned(AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals), offered(merged, keys), groups)
+
+
+def narrow(input: Planned, keys: tuple[Column, ...], calls: tuple[Assign, ...]) -> Planned:
+    """Only the columns that the aggregate uses, so that no others travel."""
+    used = {ref.column.id for call in calls for ref in walk(call, kind_mask(ColumnRef)) if isinstance(ref, ColumnRef)}
+    used |= {key.id for key in keys}
+    kept = tuple(column for column in input.columns if column.id in used)
+    if len(kept) == len(input.columns):
+        return input
+    offered = input.offered.rename({column.id: (column.id,) for column in kept})
+    return Planned(ProjectExec(input.plan, pass_through(kept)), offered, input.rows)
+
+
+def mergeable(calls: tuple[Assign, ...]) -> bool:
+    return all(
+        isinstance(a.expr, AggregateCall) and not a.expr.distinct and AGGREGATES[a.expr.function].merge is not None
+        for a in calls
+    )
+
+
+def partial_pays(input: Planned, partial_rows: float, state: tuple[Column, ...]) -> bool:
+    """Whether grouping before the exchange costs less than moving the rows."""
+    before = move_cost(input.rows, input.columns)
+    after = move_cost(partial_rows, state) + input.rows * MERGE_GROUP * 0.5 + partial_rows * MERGE_GROUP
+    return after < before
+
+
+def merge_call(assign: Assign) -> AggregateCall:
+    call = assign.expr
+    assert isinstance(call, AggregateCall)
+    function = AGGREGATES[call.function].merge
+    assert function is not None
+    return AggregateCall(call.dtype, function, (ColumnRef(call.dtype, assign.column),))
+
+
+def offered(input: Planned, keys: tuple[Column, ...]) -> Offered:
+    return input.offered.without_order().rename({key.id: (key.id,) for key in keys})
