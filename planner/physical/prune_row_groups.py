@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 from planner.analysis.intervals import scaled_value
 from planner.catalog import ColumnStatistics
 from planner.dtypes import DATE, TIMESTAMP, VARCHAR, DType, is_exact
-from planner.expr.nodes import MIRRORED, ColumnRef, Compare, CompareOp, Expr, InList, Literal, Or, conjuncts
+from planner.expr.nodes import MIRRORED, Call, ColumnRef, Compare, CompareOp, Expr, InList, IsNull, Literal, Or, conjuncts
 
 _EPOCH = datetime.date(1970, 1, 1)
 _EPOCH_TIME = datetime.datetime(1970, 1, 1)
@@ -48,12 +49,35 @@ def _term_may_match(term: Expr, statistics: Callable[[int], ColumnStatistics | N
         if len(options) < len(term.options):
             return True
         return any(_compare(CompareOp.EQ, term.needle, option, statistics) for option in options)
+    if isinstance(term, IsNull) and isinstance(term.operand, ColumnRef):
+        known = statistics(term.operand.column.id)
+        return known is None or known.null_count != 0
+    if isinstance(term, Call) and term.function in ("like", "starts_with"):
+        return _prefix_may_match(term, statistics)
     if isinstance(term, Compare):
         if isinstance(term.left, ColumnRef) and isinstance(term.right, Literal):
             return _compare(term.op, term.left, term.right, statistics)
         if isinstance(term.right, ColumnRef) and isinstance(term.left, Literal):
             return _compare(MIRRORED[term.op], term.right, term.left, statistics)
     return True
+
+
+def _prefix_may_match(term: Call, statistics: Callable[[int], ColumnStatistics | None]) -> bool:
+    """Whether a text between the bounds can begin as the pattern does."""
+    text, pattern, *escape = term.arguments
+    if not isinstance(text, ColumnRef) or not all(
+        isinstance(part, Literal) and part.value is not None for part in (pattern, *escape)
+    ):
+        return True
+    known = statistics(text.column.id)
+    if known is None or not isinstance(known.minimum, str) or not isinstance(known.maximum, str):
+        return True
+    assert isinstance(pattern, Literal)
+    prefix = pattern.value
+    if term.function == "like":
+        special = {"%", "_", *(part.value for part in escape if isinstance(part, Literal))}
+        prefix = "".join(takewhile(lambda character: character not in special, prefix))
+    return known.minimum[: len(prefix)] <= prefix <= known.maximum
 
 
 def _compare(op: CompareOp, ref: ColumnRef, literal: Literal, statistics: Callable[[int], ColumnStatistics | None]) -> bool:
