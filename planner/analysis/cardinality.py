@@ -31,6 +31,10 @@ class CardinalityAnalysis:
         """The estimated number of rows, at least 1 unless the plan is provably empty."""
         return self.estimate(plan).rows
 
+    def observe(self, plan: LogicalPlan, rows: float) -> None:
+        """The rows of an operator are known; what lies above it, and was not asked for yet, is estimated from them."""
+        self._known[id(plan)] = plan, replace(self.estimate(plan), rows=rows)
+
     def semi_share(self, join: Join | DependentJoin) -> float:
         """The share of left rows that have a match."""
         return semi_share(join, self.estimate(join.left), self.estimate(join.right))

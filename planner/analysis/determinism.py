@@ -21,6 +21,7 @@ from planner.physical.nodes import (
     PhysicalPlan,
     ProjectExec,
     SortExec,
+    StageOutput,
     TopNExec,
     UnionExec,
     WindowExec,
@@ -48,12 +49,18 @@ class DeterminismAnalysis:
     def level(self, plan: PhysicalPlan) -> Determinism:
         return self._level[id(plan)]
 
+    def unstable(self, plan: PhysicalPlan) -> frozenset[int]:
+        """The float columns whose last bits may differ in a second run."""
+        return self._unstable[id(plan)]
+
     def _derive(self, plan: PhysicalPlan) -> None:
         level = min((self._level[id(child)] for child in plan.inputs), default=Determinism.ORDERED)
         unstable: frozenset[int] = frozenset().union(*(self._unstable[id(child)] for child in plan.inputs))
         deciding: tuple[Node | None, ...] = ()
         keys: tuple[int, ...] = ()
         match plan:
+            case StageOutput():
+                level, unstable = plan.determinism, plan.unstable
             case FilterExec():
                 deciding = (plan.predicate,)
             case ProjectExec():

@@ -23,6 +23,7 @@ from planner.physical.nodes import (
     JoinExec,
     PhysicalPlan,
     ProjectExec,
+    StageOutput,
     TableScan,
 )
 
@@ -131,6 +132,8 @@ def push_boundaries(
             return plan.replace(partitions=cut(clustering, boundaries), range_key=key, boundaries=boundaries)
         case ExchangePlan(pattern=Pattern.RANGE, partitioning=Range(key=key)) if key == column:
             assert isinstance(plan.partitioning, Range)
+            if isinstance(plan.input, StageOutput):
+                return plan if plan.partitioning.boundaries == boundaries else None
             return plan.replace(partitioning=replace(plan.partitioning, boundaries=boundaries))
         case ProjectExec():
             passed = (a.expr.column.id for a in plan.assigns if a.column.id == column and isinstance(a.expr, ColumnRef))

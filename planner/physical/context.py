@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.dir import Range
 from planner.logical.nodes import LogicalPlan
 from planner.physical.clustering import Clusterings, choose_boundaries, push_boundaries
+from planner.physical.cost import move_cost
 from planner.physical.enforce import enforce
-from planner.physical.nodes import ExchangePlan, PhysicalPlan
+from planner.physical.nodes import ExchangePlan, Origin, PhysicalPlan
 from planner.physical.properties import ClusteredDistribution, Distribution, Offered, satisfies
+from planner.physical.stage_outputs import is_reading, read_otherwise
 from planner.schema import Column, ColumnAllocator, Schema
 
-OPTIONAL_STEPS = ("reuse_exchanges",)
+OPTIONAL_STEPS = ("reuse_exchanges", "distinct_phases", "replan_stages")
 """Steps of physical planning that only make a query faster and can be switched off by their names, as rules can."""
 
 
@@ -39,11 +41,12 @@ class PhysicalOptions:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A physical plan, what it offers, and its estimated rows."""
+    """A physical plan, what it offers, its estimated rows, and which rows of the logical plan they are, if they are such."""
 
     plan: PhysicalPlan
     offered: Offered
     rows: float
+    origin: Origin | None = None
 
     @property
     def columns(self) -> Schema:
@@ -60,19 +63,34 @@ class PhysicalContext:
     """Columns whose bounds matter for arithmetic."""
     clusterings: Clusterings = field(default_factory=dict)
     """What the scans planned so far are clustered by."""
+    operator: int = 0
+    """The place of the logical operator that is being planned."""
 
     def enforce(self, planned: Planned, required: Distribution) -> Planned:
-        """The cheapest way to what is required: as it is, cut by ranges of a clustered column, or under an exchange."""
+        """The cheapest way to what is required: as it is, cut by ranges of a clustered column, or under an exchange.
+
+        What a stage has written already is read in another way, if its files allow that.
+        """
+        reading = read_otherwise(planned.plan, planned.offered, required)
+        if reading is not None:
+            return replace(planned, plan=reading[0], offered=reading[1])
         if isinstance(required, ClusteredDistribution) and not satisfies(planned.offered, required):
             for column in required.columns:
                 ranged = self.cut_by_range(planned, column)
                 if ranged is not None:
                     return ranged
         plan, offered = enforce(planned.plan, planned.offered, required, self.buckets)
-        return Planned(plan, offered, planned.rows)
+        if plan is not planned.plan:
+            origin = planned.origin and planned.origin._replace(partitionings=planned.offered.partitionings)
+            plan = plan.replace(estimated_rows=planned.rows, origin=origin)
+        return replace(planned, plan=plan, offered=offered)
 
     def needs_exchange(self, planned: Planned, required: Distribution) -> bool:
-        return isinstance(self.enforce(planned, required).plan, ExchangePlan)
+        return _moves(planned, self.enforce(planned, required))
+
+    def cost_of_moving(self, before: Planned, after: Planned) -> float:
+        """What it costs to bring rows from one distribution to another; nothing if they are read from where they are."""
+        return move_cost(before.rows, before.columns) if _moves(before, after) else 0.0
 
     def cut_by_range(self, planned: Planned, column: Column, boundaries: tuple[int, ...] | None = None) -> Planned | None:
         """The plan cut into ranges of a column that it is clustered by, at given or at its own boundaries."""
@@ -85,4 +103,9 @@ class PhysicalContext:
         if plan is None:
             return None
         partitionings = (Range(column.id, column.dtype, boundaries),)
-        return Planned(plan, Offered(partitionings, clusterings=planned.offered.clusterings), planned.rows)
+        return replace(planned, plan=plan, offered=Offered(partitionings, clusterings=planned.offered.clusterings))
+
+
+def _moves(before: Planned, after: Planned) -> bool:
+    """Whether there is a new exchange on top that has to write rows."""
+    return after.plan is not before.plan and isinstance(after.plan, ExchangePlan) and not is_reading(after.plan)

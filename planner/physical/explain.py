@@ -25,6 +25,7 @@ from planner.physical.nodes import (
     PhysicalPlan,
     ProjectExec,
     SortExec,
+    StageOutput,
     TableScan,
     TopNExec,
     UnionExec,
@@ -101,6 +102,8 @@ def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str
             return f"Exchange {plan.pattern}{_keys_text(plan.partitioning, plan.columns, names)}"
         case ExchangeSource():
             return f"Read {plan.pattern} from {labels.get(plan.exchange, 'exchange')} [{names.list(plan.columns)}]"
+        case StageOutput():
+            return f"Output of a stage [{names.list(plan.columns)}]"
         case FilterExec():
             return f"Filter {expression_text(plan.predicate, names)}"
         case ProjectExec():

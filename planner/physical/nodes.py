@@ -7,10 +7,10 @@ Before the cut a plan holds `ExchangePlan` nodes, put there by `enforce` alone. 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from planner.analysis.intervals import Interval
-from planner.dir import Partitioning, Pattern, ScanRange, Split
+from planner.dir import Determinism, Layout, Partitioning, Pattern, ScanRange, Split
 from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey
 from planner.join_kind import JoinKind, join_columns
 from planner.physical.encodings import Encoding
@@ -76,6 +76,20 @@ class ValuesScan(PhysicalPlan):
         return self.schema
 
 
+class Origin(NamedTuple):
+    """Which rows an exchange moves: those of a logical operator, or the partial states of an aggregate.
+
+    `operator` is its place in the logical plan (`planner.physical.plan.operators`). `partitionings` say how the rows lie before
+    they are moved. `sources` pairs the columns that the operator's consumers know with those that they are below the exchange;
+    empty: they are the same.
+    """
+
+    operator: int
+    partial: bool = False
+    partitionings: tuple[Partitioning, ...] = ()
+    sources: tuple[tuple[Column, Column], ...] = ()
+
+
 @node
 class ExchangePlan(PhysicalPlan):
     """Re-distributes the rows of its input. The only place where a plan may be cut."""
@@ -83,6 +97,8 @@ class ExchangePlan(PhysicalPlan):
     input: PhysicalPlan
     pattern: Pattern
     partitioning: Partitioning
+    estimated_rows: float | None = None
+    origin: Origin | None = None
     number: int = 0
 
     @property
@@ -100,6 +116,28 @@ class ExchangeSource(PhysicalPlan):
     encodings: tuple[Encoding, ...]
     bounds: tuple[tuple[int, Interval], ...]
     row_bound: int = 2**62
+    number: int = 0
+
+    @property
+    def columns(self) -> Schema:
+        return self.schema
+
+
+@node
+class StageOutput(PhysicalPlan):
+    """The rows of a stage that has started: a leaf of a plan that is made while its query runs.
+
+    `schema` are the columns as this plan calls them, `sources` as the stage does (parallel). It occurs below exchanges alone.
+    They read its files as these are: whole, one by one (FORWARD), or by the buckets of one of `layouts`, which are in terms of
+    `schema`. `unstable` are float columns that a second run may give with other last bits.
+    """
+
+    stage: int
+    schema: Schema
+    sources: Schema
+    layouts: tuple[Layout, ...]
+    determinism: Determinism
+    unstable: frozenset[int]
     number: int = 0
 
     @property
@@ -131,6 +169,16 @@ class ProjectExec(PhysicalPlan):
     @property
     def columns(self) -> Schema:
         return tuple(assign.column for assign in self.assigns)
+
+    @property
+    def passed(self) -> dict[int, tuple[int, ...]]:
+        """By the id of an input column the ids of the output columns that equal it."""
+        kept: dict[int, tuple[int, ...]] = {}
+        for assign in self.assigns:
+            if isinstance(assign.expr, ColumnRef):
+                source = assign.expr.column.id
+                kept[source] = (*kept.get(source, ()), assign.column.id)
+        return kept
 
 
 @node

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
+from dataclasses import replace
+
 from planner.analysis.can_raise import can_raise
 from planner.analysis.cardinality import CardinalityAnalysis
 from planner.errors import error
 from planner.expr.nodes import AggregateCall, Call, Cast, ColumnRef, Expr, WindowCall, conjunction, conjuncts
 from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, TopN, Union, Values, Window
 from planner.physical.context import PhysicalContext, PhysicalOptions, Planned
-from planner.physical.nodes import FilterExec, PhysicalPlan, ProjectExec, ValuesScan
+from planner.physical.nodes import FilterExec, Origin, PhysicalPlan, ProjectExec, ValuesScan
 from planner.physical.properties import SINGLE
 from planner.physical.reuse_exchanges import reuse_exchanges
-from planner.physical.strategies.aggregate import plan_aggregate
+from planner.physical.stage_outputs import StartedStage, as_written
+from planner.physical.strategies.aggregate import merge_aggregate, plan_aggregate
 from planner.physical.strategies.join import plan_join
 from planner.physical.strategies.scan import plan_scan
 from planner.physical.strategies.sort_and_limit import plan_limit, plan_sort, plan_top_n
@@ -21,30 +25,57 @@ from planner.schema import ColumnAllocator
 from planner.tree import Node, kind_mask, rewrite, walk
 
 
-def plan_physical(root: LogicalPlan, allocator: ColumnAllocator, options: PhysicalOptions) -> PhysicalPlan:
-    """The cheapest physical plan known to the strategies, its operators numbered from 1, inputs before consumers.
+def plan_physical(
+    root: LogicalPlan,
+    allocator: ColumnAllocator,
+    options: PhysicalOptions,
+    started: Mapping[int, StartedStage] | None = None,
+    first_number: int = 1,
+) -> PhysicalPlan:
+    """The cheapest physical plan known to the strategies, its operators numbered from `first_number`, inputs before consumers.
 
-    It may hold exchanges, unless `options.single`, and several of them may have the same node as their input. Raises
-    InternalError for operators that the optimizer should have removed.
+    It may hold exchanges, unless `options.single`, and several of them may have the same node as their input. `started` has, by
+    the id of a logical operator, the stage that delivers its rows already: nothing below it is planned. Raises InternalError
+    for operators that the optimizer should have removed.
     """
+    started = started or {}
     cardinality = CardinalityAnalysis()
-    context = PhysicalContext(allocator, options, cardinality.rows, _bucket_count(root, options), _arithmetic_columns(root))
+    buckets = _bucket_count(root, options, started)
+    context = PhysicalContext(allocator, options, cardinality.rows, buckets, _arithmetic_columns(root))
     planned: dict[int, Planned] = {}
+    order = operators(root, started)
+    for current in order:
+        stage = started.get(id(current))
+        if stage is not None and stage.known:
+            cardinality.observe(current, _observed_rows(current, stage, cardinality))
+    for context.operator, current in enumerate(order):
+        stage = started.get(id(current))
+        if stage is not None:
+            found = _plan_started(current, stage, context)
+        else:
+            found = _plan_one(current, [planned[id(child)] for child in current.inputs], context)
+        planned[id(current)] = replace(found, origin=Origin(context.operator))
+    plan = planned[id(root)].plan
+    return number_operators(plan if "reuse_exchanges" in options.disabled else reuse_exchanges(plan), first_number)
+
+
+def operators(root: LogicalPlan, leaves: Container[int] = ()) -> list[LogicalPlan]:
+    """The operators of a plan in the order of planning, each object once; nothing below those of `leaves`, by id."""
+    order: dict[int, LogicalPlan] = {}
     stack: list[LogicalPlan] = [root]
     while stack:
         current = stack[-1]
-        pending = [child for child in current.inputs if id(child) not in planned]
+        pending = [] if id(current) in leaves else [child for child in current.inputs if id(child) not in order]
         if pending:
             stack.extend(pending)
             continue
         stack.pop()
-        planned[id(current)] = _plan_one(current, [planned[id(child)] for child in current.inputs], context)
-    plan = planned[id(root)].plan
-    return number_operators(plan if "reuse_exchanges" in options.disabled else reuse_exchanges(plan))
+        order[id(current)] = current
+    return list(order.values())
 
 
-def number_operators(root: PhysicalPlan) -> PhysicalPlan:
-    counter = iter(range(1, 1 << 30))
+def number_operators(root: PhysicalPlan, first: int = 1) -> PhysicalPlan:
+    counter = iter(range(first, first + (1 << 30)))
 
     def number(plan: Node) -> Node:
         return plan.replace(number=next(counter))
@@ -63,13 +94,8 @@ def _plan_one(plan: LogicalPlan, inputs: list[Planned], context: PhysicalContext
         case Filter():
             return _plan_filter(plan, inputs[0], context)
         case Project():
-            kept: dict[int, tuple[int, ...]] = {}
-            for assign in plan.assigns:
-                if isinstance(assign.expr, ColumnRef):
-                    source = assign.expr.column.id
-                    kept[source] = (*kept.get(source, ()), assign.column.id)
             project = ProjectExec(inputs[0].plan, plan.assigns)
-            return Planned(project, inputs[0].offered.rename(kept), inputs[0].rows)
+            return Planned(project, inputs[0].offered.rename(project.passed), inputs[0].rows)
         case Join():
             return plan_join(plan, inputs[0], inputs[1], context)
         case Aggregate():
@@ -87,6 +113,22 @@ def _plan_one(plan: LogicalPlan, inputs: list[Planned], context: PhysicalContext
     raise error("INTERNAL", detail=f"{type(plan).__name__} reached the physical planner")
 
 
+def _plan_started(plan: LogicalPlan, stage: StartedStage, context: PhysicalContext) -> Planned:
+    reading, offered = as_written(stage.output, stage.lie, context.buckets)
+    origin = Origin(context.operator, stage.partial, stage.lie)
+    reading = reading.replace(estimated_rows=stage.rows, origin=origin)
+    planned = Planned(reading, offered, stage.rows, origin)
+    if not stage.partial:
+        return planned
+    assert isinstance(plan, Aggregate)
+    return merge_aggregate(plan, planned, context)
+
+
+def _observed_rows(plan: LogicalPlan, stage: StartedStage, cardinality: CardinalityAnalysis) -> float:
+    """Of an aggregate's partial states there are as many as groups, or more, if tasks have groups in common."""
+    return min(cardinality.rows(plan), stage.rows) if stage.partial else stage.rows
+
+
 def _plan_filter(plan: Filter, input: Planned, context: PhysicalContext) -> Planned:
     """Into the scan goes what cannot raise; what can sees only the rows that the rest has kept."""
     rows = context.estimate(plan)
@@ -102,11 +144,14 @@ def _plan_filter(plan: Filter, input: Planned, context: PhysicalContext) -> Plan
     return Planned(FilterExec(scan.plan, conjunction(raising)), scan.offered, rows)
 
 
-def _bucket_count(root: LogicalPlan, options: PhysicalOptions) -> int:
+def _bucket_count(root: LogicalPlan, options: PhysicalOptions, started: Mapping[int, StartedStage]) -> int:
     """One number for all hash exchanges of a query, so that any two by the same keys match."""
     if options.buckets:
         return options.buckets
-    largest = max((s.table.bytes for s in walk(root, kind_mask(Scan)) if isinstance(s, Scan)), default=0)
+    scans = [plan.table.bytes for plan in operators(root, started) if isinstance(plan, Scan)]
+    largest = max(
+        [*scans, *(int(started[id(plan)].bytes) for plan in operators(root, started) if id(plan) in started)], default=0
+    )
     wanted = max(options.workers, largest // options.task_bytes)
     return 1 << min(8, (wanted - 1).bit_length()) if wanted > 1 else 1
 

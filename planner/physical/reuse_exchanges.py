@@ -113,7 +113,10 @@ class _Reuse:
         assigns = tuple(Assign(column, ColumnRef(column.dtype, self.sources[column.id])) for column in columns)
         renamed = {id: (source.id,) for id, source in self.sources.items()}
         (partitioning,) = Offered((self.exchange.partitioning,)).rename(renamed).partitionings
-        return ProjectExec(ExchangePlan(input, self.exchange.pattern, partitioning), assigns)
+        origin = self.exchange.origin
+        if origin is not None:
+            origin = origin._replace(sources=tuple((column, self.sources[column.id]) for column in columns))
+        return ProjectExec(self.exchange.replace(input=input, partitioning=partitioning, origin=origin), assigns)
 
 
 def _share(group: list[ExchangePlan], numbers: ValueNumbers) -> Iterator[_Reuse]:

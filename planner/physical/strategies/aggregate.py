@@ -6,7 +6,7 @@ projection above converts to the types of SQL and checks their ranges once, afte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.analysis.nullability import never_null, non_null_columns
 from planner.dtypes import BIGINT, DOUBLE, DType, decimal, is_decimal, is_exact, is_float, scale_of
@@ -15,7 +15,7 @@ from planner.expr.nodes import AggregateCall, Assign, Call, Cast, ColumnRef, Exp
 from planner.logical.nodes import Aggregate, pass_through
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.nodes import ProjectExec
-from planner.physical.strategies.aggregate_phases import plan_phases
+from planner.physical.strategies.aggregate_phases import merge_partials, plan_phases
 from planner.physical.strategies.distinct_phases import plan_distinct_phases
 from planner.schema import Column
 
@@ -41,7 +41,7 @@ class _States:
 
 
 def plan_aggregate(aggregate: Aggregate, input: Planned, context: PhysicalContext) -> Planned:
-    input, keys = _project_keys(aggregate, input, context)
+    input, keys = _project_keys(aggregate, input)
     states = _States(context, non_null_columns(aggregate.input))
     results = [Assign(assign.column, _result(assign, states)) for assign in aggregate.aggregates]
     groups = context.estimate(aggregate)
@@ -52,21 +52,35 @@ def plan_aggregate(aggregate: Aggregate, input: Planned, context: PhysicalContex
     return _finish(aggregate, tuple(keys), results, planned)
 
 
-def _project_keys(aggregate: Aggregate, input: Planned, context: PhysicalContext) -> tuple[Planned, list[Column]]:
-    """Keys become columns of the input under the ids that they have in the output, except where they already are."""
+def merge_aggregate(aggregate: Aggregate, partial: Planned, context: PhysicalContext) -> Planned:
+    """The aggregate over partial results that a stage has computed already."""
+    keys, _ = _keys(aggregate)
+    states = _States(context, non_null_columns(aggregate.input))
+    results = [Assign(assign.column, _result(assign, states)) for assign in aggregate.aggregates]
+    merged = merge_partials(tuple(keys), tuple(states.assigns), partial, context.estimate(aggregate), context)
+    return _finish(aggregate, tuple(keys), results, merged)
+
+
+def _keys(aggregate: Aggregate) -> tuple[list[Column], list[Assign]]:
+    """The keys as columns of the input, and those that have to be computed there, under the ids that they have in the output."""
     keys: list[Column] = []
-    computed = []
+    computed: list[Assign] = []
     for assign in aggregate.keys:
         if isinstance(assign.expr, ColumnRef) and assign.expr.column not in keys:
             keys.append(assign.expr.column)
         else:
             computed.append(assign)
             keys.append(assign.column)
+    return keys, computed
+
+
+def _project_keys(aggregate: Aggregate, input: Planned) -> tuple[Planned, list[Column]]:
+    keys, computed = _keys(aggregate)
     if not computed:
         return input, keys
     plan = ProjectExec(input.plan, pass_through(input.columns) + tuple(computed))
     offered = input.offered.rename({column.id: (column.id,) for column in input.columns})
-    return Planned(plan, offered, input.rows), keys
+    return replace(input, plan=plan, offered=offered), keys
 
 
 def _result(assign: Assign, states: _States) -> Expr:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, ColumnRef
 from planner.logical.nodes import pass_through
 from planner.physical.context import PhysicalContext, Planned
 from planner.physical.cost import MERGE_GROUP, move_cost
-from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
+from planner.physical.nodes import AggregateExec, AggregateMode, Origin, ProjectExec
 from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution
 from planner.schema import Column
 from planner.tree import kind_mask, walk
@@ -29,9 +31,18 @@ def plan_phases(
         return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), offered(spread, keys), groups)
     partials = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in calls)
     partial = AggregateExec(input.plan, AggregateMode.PARTIAL, keys, partials)
-    gathered = SingleDistribution() if partial_rows <= GATHER_GROUPS else required
-    merged = context.enforce(Planned(partial, offered(input, keys), max(partial_rows, 1.0)), gathered)
-    finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, partials, strict=True))
+    origin = Origin(context.operator, partial=True)
+    return merge_partials(keys, calls, Planned(partial, offered(input, keys), max(partial_rows, 1.0), origin), groups, context)
+
+
+def merge_partials(
+    keys: tuple[Column, ...], calls: tuple[Assign, ...], partial: Planned, groups: float, context: PhysicalContext
+) -> Planned:
+    """The last phase over partial results, whose columns are the keys and one state for each call."""
+    target = SingleDistribution() if partial.rows <= GATHER_GROUPS or not keys else ClusteredDistribution(keys)
+    merged = context.enforce(partial, target)
+    states = (call.replace(column=state) for call, state in zip(calls, partial.columns[len(keys) :], strict=True))
+    finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, states, strict=True))
     return Planned(AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals), offered(merged, keys), groups)
 
 
@@ -43,7 +54,7 @@ def narrow(input: Planned, keys: tuple[Column, ...], calls: tuple[Assign, ...]) 
     if len(kept) == len(input.columns):
         return input
     offered = input.offered.rename({column.id: (column.id,) for column in kept})
-    return Planned(ProjectExec(input.plan, pass_through(kept)), offered, input.rows)
+    return replace(input, plan=ProjectExec(input.plan, pass_through(kept)), offered=offered)
 
 
 def mergeable(calls: tuple[Assign, ...]) -> bool:

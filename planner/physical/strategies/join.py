@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.analysis.can_raise import can_raise
@@ -30,8 +30,8 @@ from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, pass_through
 from planner.physical.clustering import choose_boundaries
 from planner.physical.context import PhysicalContext, Planned
-from planner.physical.cost import BUILD_ROW, PROBE_ROW, move_cost
-from planner.physical.nodes import ExchangePlan, JoinExec, PhysicalPlan, ProjectExec
+from planner.physical.cost import BUILD_ROW, PROBE_ROW
+from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
     HashDistribution,
     Offered,
@@ -166,7 +166,7 @@ def _with_key_columns(planned: Planned, keys: tuple[Expr, ...], context: Physica
             columns.append(column)
     if computed:
         plan = ProjectExec(planned.plan, pass_through(planned.columns) + tuple(computed))
-        planned = Planned(plan, planned.offered, planned.rows)
+        planned = replace(planned, plan=plan)
     return planned, tuple(columns)
 
 
@@ -206,11 +206,7 @@ def _alternative(
     A side that every task reads whole is hashed by every task; otherwise the smaller side is hashed once. What runs in fewer
     tasks than there are workers takes as much longer.
     """
-    moved = sum(
-        move_cost(before.rows, before.columns)
-        for before, after in ((left, a), (right, b))
-        if after.plan is not before.plan and isinstance(after.plan, ExchangePlan)
-    )
+    moved = context.cost_of_moving(left, a) + context.cost_of_moving(right, b)
     built = min(left.rows, right.rows)
     for side in (a, b):
         if tasks > 1 and side.offered.count == 1:
