@@ -23,6 +23,7 @@ from planner.optimizer.merge_unions import merge_unions
 from planner.optimizer.order_joins import order_joins
 from planner.optimizer.propagate_empty_relation import propagate_empty_relation
 from planner.optimizer.prune_columns import prune_columns
+from planner.optimizer.push_aggregate_through_join import push_aggregate_through_join
 from planner.optimizer.push_condition_into_inputs import push_condition_into_inputs
 from planner.optimizer.push_filter_through_aggregate import push_filter_through_aggregate
 from planner.optimizer.push_filter_through_join import push_filter_through_join
@@ -85,6 +86,8 @@ BATCHES: tuple[Batch, ...] = (
     once("join order", order_joins),
     # Needs to know which relation an aggregate is joined with; the new semi join then sinks as far as it is worth it.
     fixed_point("aggregate inputs", reduce_aggregate_input, push_semi_join_through_project, push_semi_join_through_join),
+    # Needs joins in their order, since it goes below the uppermost one only, and then below the next.
+    fixed_point("eager aggregation", push_aggregate_through_join),
     # Last of the large moves: it depends on which operator uses a column where.
     once("columns", prune_columns),
     # Ordering and pruning leave projections behind.
