@@ -65,10 +65,8 @@ def mergeable(calls: tuple[Assign, ...]) -> bool:
 
 
 def partial_pays(input: Planned, partial_rows: float, state: tuple[Column, ...]) -> bool:
-    """Whether grouping before the exchange costs less than moving the rows."""
-    before = move_cost(input.rows, input.columns)
-    after = move_cost(partial_rows, state) + input.rows * MERGE_GROUP * 0.5 + partial_rows * MERGE_GROUP
-    return after < before
+    """Whether grouping before the exchange costs less than moving the rows, which are grouped once in either case."""
+    return move_cost(partial_rows, state) + partial_rows * MERGE_GROUP < move_cost(input.rows, input.columns)
 
 
 def merge_call(assign: Assign) -> AggregateCall:

@@ -19,7 +19,6 @@ from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, ColumnRef, Expr
 from planner.logical.nodes import Aggregate, LogicalPlan, pass_through
 from planner.physical.context import PhysicalContext, Planned
-from planner.physical.cost import MERGE_GROUP, move_cost
 from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
 from planner.physical.properties import ClusteredDistribution, SingleDistribution
 from planner.physical.strategies.aggregate_phases import (
@@ -27,6 +26,7 @@ from planner.physical.strategies.aggregate_phases import (
     merge_call,
     narrow,
     offered,
+    partial_pays,
 )
 from planner.schema import Column
 
@@ -60,7 +60,7 @@ def plan_distinct_phases(
     meets = not context.needs_exchange(input, ClusteredDistribution(pair))
     before = narrow(input, keys, calls)
     merged = False
-    if not meets and _first_step_pays(before, partial_rows, pair + tuple(call.column for call in others)):
+    if not meets and partial_pays(before, partial_rows, pair + tuple(call.column for call in others)):
         others = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in others)
         before = Planned(AggregateExec(before.plan, AggregateMode.PARTIAL, pair, others), offered(before, pair), partial_rows)
         merged = True
@@ -134,12 +134,6 @@ def _with_column(input: Planned, column: Column, value: Expr) -> Planned:
 def _of_column(assign: Assign, column: Column) -> Assign:
     assert isinstance(assign.expr, AggregateCall)
     return Assign(assign.column, assign.expr.replace(arguments=(ColumnRef(column.dtype, column),)))
-
-
-def _first_step_pays(before: Planned, partial_rows: float, state: tuple[Column, ...]) -> bool:
-    """Whether rows that are equal cost less to remove than to move: they are grouped after the exchange in any case."""
-    removed = move_cost(partial_rows, state) + partial_rows * MERGE_GROUP
-    return removed < move_cost(before.rows, before.columns)
 
 
 def _is_distinct(assign: Assign) -> bool:
