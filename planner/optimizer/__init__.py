@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from planner.logical.nodes import LogicalPlan
 from planner.optimizer.combine_sort_limit import combine_sort_limit
+from planner.optimizer.compare_with_extremes import compare_with_extremes
 from planner.optimizer.derive_predicates_from_or import derive_predicates_from_or
 from planner.optimizer.eliminate_dependent_join import eliminate_dependent_join
 from planner.optimizer.factor_common_conjuncts import factor_common_conjuncts
@@ -40,6 +41,7 @@ from planner.optimizer.remove_trivial_project import remove_trivial_project
 from planner.optimizer.remove_unseen_sort import remove_unseen_sort
 from planner.optimizer.simplify_booleans import simplify_booleans
 from planner.optimizer.simplify_outer_join import simplify_outer_join
+from planner.optimizer.turn_outer_into_anti_join import turn_outer_into_anti_join
 from planner.optimizer.unnest_subqueries import unnest_subqueries
 from planner.optimizer.unwrap_cast_in_comparison import unwrap_cast_in_comparison
 from planner.rule import Batch, OptimizerContext, check_switches, fixed_point, once, run_batches
@@ -60,6 +62,7 @@ BATCHES: tuple[Batch, ...] = (
         *_EXPRESSIONS,
         merge_filters,
         simplify_outer_join,
+        turn_outer_into_anti_join,
         push_filter_through_project,
         push_filter_through_join,
         push_filter_through_aggregate,
@@ -84,8 +87,15 @@ BATCHES: tuple[Batch, ...] = (
     fixed_point("semi joins", push_semi_join_through_join),
     # Needs all filters and join conditions in their places.
     once("join order", order_joins),
-    # Needs to know which relation an aggregate is joined with; the new semi join then sinks as far as it is worth it.
-    fixed_point("aggregate inputs", reduce_aggregate_input, push_semi_join_through_project, push_semi_join_through_join),
+    # Needs to know which relation an aggregate is joined with; the new semi join then sinks as far as it is worth it. Before it
+    # aggregates appear that may be reduced so.
+    fixed_point(
+        "aggregate inputs",
+        compare_with_extremes,
+        reduce_aggregate_input,
+        push_semi_join_through_project,
+        push_semi_join_through_join,
+    ),
     # Needs joins in their order, since it goes below the uppermost one only, and then below the next.
     fixed_point("eager aggregation", push_aggregate_through_join),
     # Last of the large moves: it depends on which operator uses a column where.
