@@ -1,0 +1,38 @@
+"""What plans are compared on: tables in Parquet files, and queries over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from tpch.generate import TABLES, table_files
+from tpch.queries import NUMBERS, query
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Tables by name, each one file, and texts of queries by name."""
+
+    name: str
+    tables: Mapping[str, Path]
+    queries: Mapping[str, str]
+
+    @property
+    def identity(self) -> str:
+        """Changes with the files: what was counted in them holds as long as it stays."""
+        files = ((table, path.stat()) for table, path in sorted(self.tables.items()))
+        return " ".join(f"{table}:{status.st_size}:{status.st_mtime_ns}" for table, status in files)
+
+
+def tpch(scale_factor: str) -> Workload | None:
+    """The 22 queries of TPC-H with their validation parameters, over data that was generated before; None without."""
+    folder = DATA / "tpch" / f"sf{scale_factor}"
+    files = {table: table_files(folder, table) for table in TABLES} if folder.is_dir() else {}
+    if not files or any(len(paths) != 1 for paths in files.values()):
+        return None
+    texts = {f"Q{number}": query(number, Decimal(scale_factor)).text for number in NUMBERS}
+    return Workload(f"tpch-sf{scale_factor}", {table: paths[0] for table, paths in files.items()}, texts)
