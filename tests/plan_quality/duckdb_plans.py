@@ -1,12 +1,12 @@
 """How many rows the operators of DuckDB's plan deliver, from its profile.
 
-The tables are loaded, so that DuckDB plans with the statistics of its own storage. Filters that a join's build side sends to scans
-at run time are switched off (`join_filter_pushdown`); those of a top-n stay, since that is no join's work.
+The tables are loaded, so that DuckDB plans with the statistics of its own storage. Filters that a join's build side sends to
+scans at run time are switched off (`join_filter_pushdown`); those of a top-n stay, since that is no join's work.
 
-What counts is as in `our_plans`: the output of every join, and of every aggregate below a join. A mark or single join counts with the
-rows of the filter right above it, if there is one. A join with a constant list (`x IN (1, 2, 3)`) is a predicate, not a join. What is
-computed once and read several times (a CTE, which is also how correlated subqueries share the outer rows) counts once, and its
-aggregates are below a join if it is read below one.
+What counts is as in `our_plans`: the output of every join, and of every aggregate below a join. A mark or single join counts
+with the rows of the filter right above it, if there is one. A join with a constant list (`x IN (1, 2, 3)`) is a predicate, not a
+join. What is computed once and read several times (a CTE, which is also how correlated subqueries share the outer rows) counts
+once, and its aggregates are below a join if it is read below one.
 """
 
 from __future__ import annotations
