@@ -37,6 +37,7 @@ from planner.optimizer.push_limit_through_union import push_limit_through_union
 from planner.optimizer.push_semi_join_through_join import push_semi_join_through_join
 from planner.optimizer.push_semi_join_through_project import push_semi_join_through_project
 from planner.optimizer.reduce_aggregate_input import reduce_aggregate_input
+from planner.optimizer.remove_needless_grouping import remove_needless_grouping
 from planner.optimizer.remove_trivial_project import remove_trivial_project
 from planner.optimizer.remove_unseen_sort import remove_unseen_sort
 from planner.optimizer.simplify_booleans import simplify_booleans
@@ -72,6 +73,7 @@ BATCHES: tuple[Batch, ...] = (
         push_condition_into_inputs,
         push_semi_join_through_project,
         propagate_empty_relation,
+        remove_needless_grouping,
         merge_projects,
         merge_unions,
         remove_trivial_project,
