@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from planner.analysis.computed_columns import describe_expression
 from planner.analysis.estimates import ColumnEstimate, Estimate
 from planner.analysis.filtered_scan import filter_share
 from planner.analysis.join_size import inner_rows, semi_share
 from planner.analysis.selectivity import Predicates
 from planner.analysis.table_columns import describe_column
 from planner.catalog import Certainty, Trust
-from planner.expr.nodes import Assign, ColumnRef, Literal
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Union, Values
 
@@ -95,7 +95,7 @@ class CardinalityAnalysis:
         below = self.estimate(plan.input)
         columns = {}
         for assign in plan.assigns:
-            found = _passed_on(assign, below)
+            found = describe_expression(assign.expr, below.columns, below.rows)
             if found is not None:
                 columns[assign.column.id] = found
         return replace(below, columns=columns)
@@ -106,13 +106,13 @@ class CardinalityAnalysis:
             return Estimate(1.0, {}, Certainty.EXACT, Trust.VERIFIED)
         groups, certainty = 1.0, min(below.certainty, Certainty.ESTIMATED)
         for key in plan.keys:
-            known = _passed_on(key, below)
+            known = describe_expression(key.expr, below.columns, below.rows)
             groups *= _values_among(known, below.rows) if known is not None else math.sqrt(max(below.rows, 1.0))
             certainty = min(certainty, known.certainty if known is not None else Certainty.UNKNOWN)
         rows = _at_least_one(min(groups, below.rows), below.rows)
         columns = {}
         for key in plan.keys:
-            known = _passed_on(key, below)
+            known = describe_expression(key.expr, below.columns, below.rows)
             ndv = min(known.ndv, rows) if known is not None else rows
             only = len(plan.keys) == 1
             base = known or ColumnEstimate(ndv, rows)
@@ -148,14 +148,6 @@ class CardinalityAnalysis:
                 share = max(0.1, 1.0 - semi_share(plan, left, right))
                 return Estimate(_at_least_one(left.rows * share, left.rows), left.columns, certainty)
         return Estimate(left.rows, columns, left.certainty, left.trust)
-
-
-def _passed_on(assign: Assign, below: Estimate) -> ColumnEstimate | None:
-    if isinstance(assign.expr, ColumnRef):
-        return below.columns.get(assign.expr.column.id)
-    if isinstance(assign.expr, Literal):
-        return ColumnEstimate(1.0, max(below.rows, 1.0))
-    return None
 
 
 def _values_among(known: ColumnEstimate, rows: float) -> float:
