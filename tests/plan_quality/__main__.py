@@ -1,6 +1,6 @@
 """`python -m tests.plan_quality [--details] [workload ...]`: our plans beside DuckDB's, as tables on standard output.
 
-A workload is `tpch-sf1` (any scale factor that has been generated).
+A workload is `join-order` or `tpch-sf1` (any scale factor that has been generated).
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import argparse
 import sys
 
 from tests.plan_quality.comparison import compare, table
-from tests.plan_quality.workloads import Workload, tpch
+from tests.plan_quality.workloads import Workload, join_order, tpch
 
 
 def workload(name: str) -> Workload:
     """The workload of a name. Raises ArgumentTypeError if there is none, or no data for it."""
+    if name == "join-order":
+        return join_order()
     found = tpch(name.removeprefix("tpch-sf")) if name.startswith("tpch-sf") else None
     if found is None:
         raise argparse.ArgumentTypeError(f"there is no workload {name!r}, or its data has not been generated")

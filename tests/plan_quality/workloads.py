@@ -36,3 +36,11 @@ def tpch(scale_factor: str) -> Workload | None:
         return None
     texts = {f"Q{number}": query(number, Decimal(scale_factor)).text for number in NUMBERS}
     return Workload(f"tpch-sf{scale_factor}", {table: paths[0] for table, paths in files.items()}, texts)
+
+
+def join_order() -> Workload:
+    """The join order suite; its data is generated if it is not there."""
+    from tests.plan_quality.movie_queries import join_queries
+    from tests.plan_quality.movies import movie_tables
+
+    return Workload("join-order", movie_tables(), {one.name: one.text for one in join_queries()})
