@@ -145,6 +145,8 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
     "UNKNOWN_PARAMETER": (BindError, "the statement has no parameter {name}{nearest}"),
     "UNSUPPORTED": (NotSupported, "{what} is not supported{nearest}"),
     "INVALID_SETTING": (BindError, "{name} must be {expected}, not {given!r}"),
+    "UNKNOWN_SETTING": (BindError, "there is no setting {name!r}{nearest}"),
+    "UNKNOWN_RULE": (BindError, "no optional rule of the optimizer is called {name!r}{nearest}"),
     "UNSUPPORTED_VALUE": (BindError, "{what} cannot be used as a table"),
     "OVERFLOW": (ExpressionError, "a value is out of the range of {dtype}"),
     "DIVISION_BY_ZERO": (ExpressionError, "division by zero"),

@@ -22,6 +22,9 @@ from planner.logical.view import View, with_tables
 Paths = tuple[str, ...]
 
 
+_KINDS: dict[type, str] = {TableSnapshot: "table", tuple: "file", View: "view"}
+
+
 class SessionCatalog:
     """Implements `planner.ports.Catalog` for one session. Names are case-insensitive."""
 
@@ -35,6 +38,12 @@ class SessionCatalog:
     def names(self) -> Sequence[str]:
         with self._lock:
             return [name for name, _ in self._tables.values()]
+
+    def kinds(self) -> dict[str, str]:
+        """What is registered, by name: "table" (in memory), "file" (one or several) or "view"."""
+        with self._lock:
+            registered = list(self._tables.values())
+        return {name: _KINDS[type(source)] for name, source in registered}
 
     def table(self, name: str) -> TableSnapshot | View | None:
         with self._lock:

@@ -24,18 +24,10 @@ from planner.rule import OptimizerContext
 from planner.schema import Field
 from planner.sql import BoundQuery
 from qengine.query_profile import Record
+from qengine.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a session says about how its queries run."""
-
-    inline: str = "auto"
-    disabled_rules: frozenset[str] = frozenset()
-    plan_cache: str = "auto"
 
 
 @dataclass(slots=True)

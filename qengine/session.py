@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any
 
 from exec.engine import Engine
 from exec.store.column_store import MODES as CACHE_MODES
+from planner.dtypes import DType
 from planner.errors import error
 from planner.sql.bind_frame import FrameBinder
 from planner.sql.bind_from import table_alias
 from planner.sql.parameters import Parameters, parameter_items
+from planner.sql.statements import parse_statement
 from qengine.catalog import SessionCatalog, path_tuple
 from qengine.dataframe import DataFrame
 from qengine.engines import attach, detach
 from qengine.plan_cache import PlanCache
 from qengine.prepared import PreparedStatement
-from qengine.query import Query, Settings
+from qengine.query import Query
 from qengine.query_profile import Record
-
-INLINE = ("auto", "off")
-PLAN_CACHE = ("auto", "off")
+from qengine.settings import INLINE, PLAN_CACHE, Settings
 
 
 class Session:
@@ -68,7 +69,7 @@ class Session:
         self._catalog = SessionCatalog(self._engine)
         self._binder = FrameBinder(self._catalog)
         self._plans = PlanCache(self._catalog)
-        self._settings = Settings(inline, frozenset(disabled_rules), plan_cache)
+        self._settings = self._opened_settings = Settings(inline, frozenset(disabled_rules), plan_cache)
         self._lock = threading.Lock()
         self._closed = False
 
@@ -80,6 +81,8 @@ class Session:
     def sql(self, text: str, dialect: str = "duckdb", *, parameters: Parameters = ()) -> DataFrame:
         """The lazy result of one SQL query in any dialect that sqlglot reads; nothing runs until it is collected.
 
+        EXPLAIN, SET, SHOW and the like (`planner.sql.statements`) are executed at once, and what they say are the rows.
+
         `parameters`: the values of `?` or `$1` as a list, those of `$name` as a dict. They are values, never text of SQL.
         Raises QueryError, with the position in the text, if the query cannot be understood; DataError if it names a file
         that cannot be read.
@@ -89,6 +92,14 @@ class Session:
             raise error("INVALID_SETTING", name="text", expected="the text of a query", given=text)
         if not isinstance(dialect, str):
             raise error("UNKNOWN_DIALECT", name=dialect)
+        statement = parse_statement(text)
+        if statement is not None:
+            from qengine.statements import execute
+
+            return execute(self, statement, dialect, parameters)
+        return self._query(text, dialect, parameters)
+
+    def _query(self, text: str, dialect: str, parameters: Parameters) -> DataFrame:
         record, settings = Record(), self._settings
         key = (text, dialect, settings, _identity(parameters))
         query = self._plans.find(key)
@@ -103,6 +114,13 @@ class Session:
             self._plans.keep(key, query, text)
         record.passed("bind")
         return DataFrame(self, frame, query=query, planning=record.seconds)
+
+    def _rows(self, columns: Sequence[tuple[str, DType]], rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+        return DataFrame(self, self._binder.rows(columns, rows))
+
+    def _change_settings(self, change: Callable[[Settings], Settings]) -> None:
+        with self._lock:
+            self._settings = change(self._settings)
 
     def prepare(self, text: str, dialect: str = "duckdb") -> PreparedStatement:
         """A statement with parameters, to be run with values. Raises SyntaxFault if the text is not one statement."""

@@ -15,6 +15,7 @@ Map, in the order of the data:
     bind_calls, signatures  all other functions, by tables
     bind_subquery   subqueries as expressions
     bind_frame      the DataFrame API's calls                          frame           what a DataFrame is for the binder
+    statements      EXPLAIN, SET, SHOW and the like, which are no queries
     fragments       SQL text beside the DataFrame API                   parameters      values of ? and $name
     placeholders, bind_placeholder      nodes for parameters, and for the DataFrame API's constants, columns and frames
     arithmetic, coercion, literals, type_names                          the rules of types

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -14,11 +15,12 @@ from sqlglot import exp
 import planner.sql.bind_subquery  # noqa: F401
 from planner.analysis.free_columns import free_columns
 from planner.catalog import TableSnapshot
+from planner.dtypes import DType
 from planner.errors import error, nearest
 from planner.expr.nodes import TRUE, Assign, ColumnRef, Expr, SortKey, conjunction
 from planner.expr.substitute import reference
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, pass_through
+from planner.logical.nodes import Aggregate, Filter, Join, Limit, LogicalPlan, Project, Scan, Sort, Values, pass_through
 from planner.logical.reallocate import fresh_copy
 from planner.logical.view import View
 from planner.ports import Catalog
@@ -86,6 +88,12 @@ class FrameBinder:
         plan = Scan(table, tuple((column, position) for position, column in enumerate(columns)))
         relations = relations_of(alias, [field.name for field in table.fields], columns)
         return Frame(plan, relations, {}, (table,), frozenset(column.id for column in columns), {})
+
+    def rows(self, columns: Sequence[tuple[str, DType]], rows: Iterable[tuple[Any, ...]]) -> Frame:
+        """Constant rows of Python values; `columns` are names and types."""
+        made = tuple(self.allocator.new(name, dtype) for name, dtype in columns)
+        relations = relations_of("", [name for name, _ in columns], made)
+        return Frame(Values(made, tuple(rows)), relations, {}, (), frozenset(column.id for column in made), {})
 
     # -------------------------------------------------------------------------------------------------------- operators
 

@@ -1,0 +1,126 @@
+"""Statements that are no queries, executed: each gives a DataFrame of constant rows.
+
+    EXPLAIN                  plan VARCHAR; a row for each line, one row of JSON
+    SET, RESET, SHOW         name, value, description VARCHAR; the settings that were changed or asked for, as they are now
+    SHOW TABLES              name, kind VARCHAR; kind is "table", "file" or "view"
+    DESCRIBE                 column_name, column_type, null VARCHAR
+
+A statement is executed when `Session.sql` is called, as its effect is what it is for. The rows of what it says can be filtered
+and joined like any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from planner import dtypes as t
+from planner.sql.parameters import Parameters
+from planner.sql.statements import (
+    DescribeQuery,
+    DescribeTable,
+    Explain,
+    Part,
+    Reset,
+    Set,
+    Show,
+    ShowTables,
+    Statement,
+)
+from qengine.settings import SETTINGS, setting
+
+if TYPE_CHECKING:
+    from qengine.dataframe import DataFrame
+    from qengine.session import Session
+
+Columns = tuple[tuple[str, t.DType], ...]
+
+PLAN_COLUMNS: Columns = (("plan", t.VARCHAR),)
+SETTING_COLUMNS: Columns = (("name", t.VARCHAR), ("value", t.VARCHAR), ("description", t.VARCHAR))
+TABLE_COLUMNS: Columns = (("name", t.VARCHAR), ("kind", t.VARCHAR))
+DESCRIPTION_COLUMNS: Columns = (("column_name", t.VARCHAR), ("column_type", t.VARCHAR), ("null", t.VARCHAR))
+
+
+def execute(session: Session, statement: Statement, dialect: str, parameters: Parameters) -> DataFrame:
+    """Do what a statement asks for. `parameters` are for a query inside of it.
+
+    Raises UNKNOWN_SETTING, INVALID_SETTING and UNKNOWN_RULE for settings, UNKNOWN_TABLE, and what `Session.sql` raises for a
+    query; the position is one in the whole text.
+    """
+
+    def query(part: Part) -> DataFrame:
+        with part.located():
+            return session._query(part.text, dialect, parameters)
+
+    return session._rows(*_result(statement, session, query))
+
+
+Result = tuple[Columns, Iterable[tuple[Any, ...]]]
+Query = Callable[[Part], "DataFrame"]
+
+
+@singledispatch
+def _result(statement: Any, session: Session, query: Query) -> Result:
+    raise AssertionError(f"{type(statement).__name__} is not executed here")
+
+
+@_result.register(Explain)
+def _explain(statement: Explain, session: Session, query: Query) -> Result:
+    frame = query(statement.query)
+    return PLAN_COLUMNS, [(line,) for line in frame.explain("stages").splitlines()]
+
+
+@_result.register(Set)
+def _set(statement: Set, session: Session, query: Query) -> Result:
+    with statement.name.located():
+        chosen = setting(statement.name.said)
+    with statement.value.located():
+        session._change_settings(lambda now: chosen.change(now, statement.value.said))
+    return _settings(session, statement.name.said)
+
+
+@_result.register(Reset)
+def _reset(statement: Reset, session: Session, query: Query) -> Result:
+    if statement.name is None:
+        session._change_settings(lambda now: session._opened_settings)
+        return _settings(session)
+    with statement.name.located():
+        chosen = setting(statement.name.said)
+    session._change_settings(lambda now: chosen.change(now, chosen.value(session._opened_settings)))
+    return _settings(session, statement.name.said)
+
+
+@_result.register(Show)
+def _show(statement: Show, session: Session, query: Query) -> Result:
+    if statement.name is None:
+        return _settings(session)
+    with statement.name.located():
+        return _settings(session, statement.name.said)
+
+
+def _settings(session: Session, *names: str) -> Result:
+    """The settings of some names, of all without any."""
+    chosen = {name.lower(): setting(name) for name in names} or SETTINGS
+    return SETTING_COLUMNS, [(name, found.value(session._settings), found.description) for name, found in chosen.items()]
+
+
+@_result.register(ShowTables)
+def _show_tables(statement: ShowTables, session: Session, query: Query) -> Result:
+    return TABLE_COLUMNS, sorted(session._catalog.kinds().items())
+
+
+@_result.register(DescribeTable)
+def _describe_table(statement: DescribeTable, session: Session, query: Query) -> Result:
+    with statement.table.located():
+        return _description(session.table(statement.table.said))
+
+
+@_result.register(DescribeQuery)
+def _describe_query(statement: DescribeQuery, session: Session, query: Query) -> Result:
+    return _description(query(statement.query))
+
+
+def _description(frame: DataFrame) -> Result:
+    rows = [(field.name, str(field.dtype), "YES" if field.nullable else "NO") for field in frame.schema]
+    return DESCRIPTION_COLUMNS, rows
