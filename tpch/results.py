@@ -95,8 +95,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One benchmark. `command` repeats it; `started` is ISO 8601 in UTC; `seed` drew the query parameters (None: validation)."""
+class Conditions:
+    """What was asked for and where it ran; the head of a result and of the figures that are computed from it.
+
+    `command` repeats it; `started` is ISO 8601 in UTC; `seed` drew the query parameters (None: the validation values).
+    """
 
     started: str
     command: str
@@ -106,6 +109,12 @@ class Result:
     memory_limit: int
     seed: int | None
     machine: Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Conditions):
+    """One benchmark: its conditions, who took part, and every run."""
+
     engines: tuple[EngineRecord, ...]
     runs: tuple[Run, ...]
 

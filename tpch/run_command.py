@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tpch.arguments import add_data, add_queries, argument, count, memory, positive
-from tpch.engines import ADAPTERS, parse_engines
+from tpch.engines import ADAPTERS, SUBJECT, parse_engines
 from tpch.errors import TpchError
-from tpch.results import Mode, Result, Verdict, write
+from tpch.report.figures import Figures, figures_of
+from tpch.results import Mode, Result, write
 from tpch.run_display import display
 from tpch.runner import Options, run
-from tpch.summary import SUBJECT, correct_queries, format_summary, format_verdicts, subject_of
+from tpch.summary import format_summary, format_verdicts
 
 RESULTS = Path("data/results")
 """Where results go unless told otherwise."""
@@ -107,15 +108,20 @@ def _run(options: argparse.Namespace) -> int:
     )
     result = _measure(asked)
     write(result, out)
-    sys.stdout.write(format_summary(result))
+    figures = figures_of(result)
+    sys.stdout.write(format_summary(figures))
     print(f"result in {out}", file=sys.stderr)
-    return 0 if correct_queries(result, subject_of(result)) == len(result.queries) else 1
+    return 0 if _is_correct(figures, figures.subject) else 1
 
 
 def _check(options: argparse.Namespace) -> int:
-    result = _measure(_options(options, warm=0))
-    sys.stdout.write(format_verdicts(result))
-    return 0 if all(run.verdict is Verdict.CORRECT for run in result.runs) else 1
+    figures = figures_of(_measure(_options(options, warm=0)))
+    sys.stdout.write(format_verdicts(figures))
+    return 0 if all(_is_correct(figures, engine) for engine in figures.engine_names) else 1
+
+
+def _is_correct(figures: Figures, engine: str) -> bool:
+    return figures.correct(engine) == len(figures.queries)
 
 
 def _options(options: argparse.Namespace, **further: Any) -> Options:

@@ -1,140 +1,103 @@
-"""The tables at the end of a run: seconds per engine, ratio to the best peer, verdict; and how many answers are correct."""
+"""What a terminal shows at the end: seconds per engine, ratio to the best peer, verdicts; and how many answers are correct.
+
+The figures are those of the report. Here they have three decimals and what is wrong beside them, for a log of many runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tpch.engines import SUBJECT
+from tpch.report import formats
+from tpch.report.columns import total_of
+from tpch.report.figures import EngineFigures, Figures, ModeFigures, QueryFigures, StreamFigures
 from tpch.report.notes import NOT_AUDITED
-from tpch.results import Mode, Result, Verdict, geometric_mean
-
-SUBJECT = "qengine"
-"""The engine that the others are the peers of."""
+from tpch.report.terminal import aligned
+from tpch.results import Verdict
 
 
-def subject_of(result: Result) -> str:
-    """The engine that ratios and verdicts are about: qengine, or the first one where it did not take part."""
-    names = [record.name for record in result.engines]
-    return SUBJECT if SUBJECT in names or not names else names[0]
-
-
-def correct_queries(result: Result, engine: str) -> int:
-    """The queries whose every run in every mode and stream is correct."""
-    wrong = {run.query for run in result.runs if run.engine == engine and run.verdict is not Verdict.CORRECT}
-    run = {run.query for run in result.runs if run.engine == engine}
-    return len(run - wrong)
-
-
-def format_summary(result: Result) -> str:
+def format_summary(figures: Figures) -> str:
     """One table for each mode, the throughput runs, and last the line `22/22 correct`."""
-    subject = subject_of(result)
-    modes = dict.fromkeys(record.mode for record in result.engines)
-    parts = []
-    for mode in modes:
-        if len(modes) > 1:
-            parts.append(f"{mode}\n")
-        parts += [_mode_table(result, mode, subject), _throughput(result, mode)]
-    wrong_peers = [
-        f"{record.name} ({record.mode}): {correct}/{len(result.queries)} correct"
-        for record in result.engines
-        if record.name != subject
-        and (correct := sum(result.median(record.name, record.mode, number) is not None for number in result.queries))
-        < len(result.queries)
-    ]
-    label = "" if subject == SUBJECT else f" ({subject})"
-    lines = [NOT_AUDITED, *wrong_peers, f"{correct_queries(result, subject)}/{len(result.queries)} correct{label}"]
-    return "\n".join([*(part for part in parts if part), *lines, ""])
+    return "\n".join(_summary_lines(figures)) + "\n"
 
 
-def format_verdicts(result: Result) -> str:
+def format_verdicts(figures: Figures) -> str:
     """A table of queries and engines with verdicts in place of times, and below it what was wrong."""
-    names = list(dict.fromkeys(record.name for record in result.engines))
-    verdicts = {(run.query, run.engine): run.verdict for run in result.runs}
-    rows = [[f"Q{number}", *(str(verdicts.get((number, name), "-")) for name in names)] for number in result.queries]
-    text = _aligned([["query", *names], *rows], left=True)
-    details = [f"{record.name}: {Verdict.UNAVAILABLE}: {record.reason}" for record in result.engines if record.reason]
-    troubled = [run for run in result.runs if run.detail and run.verdict is not Verdict.UNAVAILABLE]
-    details += [f"{run.engine} Q{run.query}: {run.verdict}: {run.detail}" for run in troubled]
-    totals = [f"{name}: {correct_queries(result, name)}/{len(result.queries)} correct" for name in names]
-    return "\n".join([text, *details, *([""] if details else []), *totals, ""])
+    return "\n".join(_verdict_lines(figures)) + "\n"
 
 
-def _mode_table(result: Result, mode: Mode, subject: str) -> str:
-    records = {record.name: record for record in result.engines if record.mode is mode}
-    names = list(records)
-    peers = [name for name in names if name != subject]
-    medians = {(name, number): result.median(name, mode, number) for name in names for number in result.queries}
+def _summary_lines(figures: Figures) -> Iterator[str]:
+    for mode in figures.modes:
+        if len(figures.modes) > 1:
+            yield from (mode.mode.value, "")
+        if mode.subject is not None and figures.queries:
+            yield from _mode_lines(mode, mode.engines[mode.subject], len(figures.queries))
+        yield ""
+        streams = [_stream_line(engine.name, engine.streams) for engine in mode.engines if engine.streams is not None]
+        yield from (*streams, "") if streams else ()
+    yield NOT_AUDITED
+    count = len(figures.queries)
+    yield from (
+        f"{engine.name} ({mode.mode}): {engine.correct}/{count} correct"
+        for mode in figures.modes
+        for engine in mode.engines
+        if engine.name != figures.subject and not engine.complete
+    )
+    label = "" if figures.subject in (SUBJECT, "") else f" ({figures.subject})"
+    yield f"{figures.correct(figures.subject)}/{count} correct{label}"
 
-    def best_peer(number: int) -> float | None:
-        return min((value for name in peers if (value := medians[name, number]) is not None), default=None)
 
+def _mode_lines(mode: ModeFigures, subject: EngineFigures, queries: int) -> Iterator[str]:
+    has_peers = any(query.ratio is not None for query in subject.queries)
+    head = ["query", *(f"{engine.name} s" for engine in mode.engines), *(["ratio"] if has_peers else []), "rows", "verdict"]
     rows = []
-    for number in result.queries:
-        seconds = [_seconds(medians[name, number]) for name in names]
-        ratio = _ratio(medians[subject, number], best_peer(number))
-        runs = result.runs_of(subject, mode, number)
-        count = next((str(run.rows) for run in runs if run.rows is not None), "-")
-        bad = next((run for run in runs if run.verdict is not Verdict.CORRECT), None)
-        rows.append([f"Q{number}", *seconds, ratio, count, "correct" if bad is None else f"{bad.verdict}: {bad.detail}"])
-    # Only what every engine that took part has answered, or the sums would be of different things.
-    taking_part = [name for name in names if not records[name].reason]
-    shared = [number for number in result.queries if all(medians[name, number] is not None for name in taking_part)]
-    label = "" if len(shared) == len(result.queries) else f"of the {len(shared)} that all answered"
-    footer = []
-    for title, combine in (("total", sum), ("geometric mean", _geometric_mean)):
-        combined = {
-            name: combine([medians[name, number] or 0.0 for number in shared]) if name in taking_part and shared else None
-            for name in names
-        }
-        best = min((value for name in peers if (value := combined[name]) is not None), default=None)
-        seconds = [_seconds(combined[name]) for name in names]
-        footer.append([title, *seconds, _ratio(combined[subject], best), "", label])
-    heads = [f"{name} s" for name in names]
-    table = [["query", *heads, "ratio", "rows", "verdict"], *rows, *footer]
-    if not peers:
-        ratio_at = 1 + len(names)
-        table = [[*row[:ratio_at], *row[ratio_at + 1 :]] for row in table]
-    reasons = [f"{name}: {record.reason}" for name, record in records.items() if record.reason]
-    return "\n".join([_aligned(table, footer=len(footer)), *reasons, *([""] if reasons else [])])
+    for place, query in enumerate(subject.queries):
+        medians = [_seconds(engine.queries[place].median) for engine in mode.engines]
+        ratio = [_ratio(query.ratio)] if has_peers else []
+        rows.append([f"Q{query.query}", *medians, *ratio, "-" if query.rows is None else str(query.rows), _verdict(query)])
+    totals = [_seconds(engine.common_total) for engine in mode.engines]
+    note = "" if len(mode.common) == queries else f"of {total_of(mode, queries)}"
+    foot = [["total", *totals, *([_ratio(subject.total_ratio)] if has_peers else []), "", note]]
+    means = [_seconds(engine.geometric_mean if engine.complete else None) for engine in mode.engines]
+    foot += [["geometric mean", *means, *([_ratio(subject.ratio)] if has_peers else []), "", ""]]
+    yield from aligned(head, rows, foot, text=(0, len(head) - 1))
+    yield from (f"{engine.name}: {engine.reason}" for engine in mode.engines if engine.reason)
 
 
-def _geometric_mean(values: Sequence[float]) -> float | None:
-    """None where a value is 0: too short for the clock."""
-    return geometric_mean(values) if all(values) else None
+def _stream_line(name: str, streams: StreamFigures) -> str:
+    line = f"{name}: throughput run with {streams.streams} streams, {streams.correct}/{streams.runs} correct"
+    if streams.queries_per_hour is None:
+        return line
+    return f"{line}, {_seconds(streams.elapsed)} s, {streams.queries_per_hour:.0f} queries per hour"
 
 
-def _throughput(result: Result, mode: Mode) -> str:
-    lines = []
-    for record in result.engines:
-        runs = [run for run in result.runs if run.engine == record.name and run.mode is mode and run.stream]
-        if record.mode is not mode or not runs:
-            continue
-        streams = len({run.stream for run in runs})
-        correct = sum(run.verdict is Verdict.CORRECT for run in runs)
-        label = f"{record.name}: throughput run with {streams} streams, {correct}/{len(runs)} correct"
-        if correct == len(runs) and any(run.seconds for run in runs):
-            elapsed = max(sum(run.seconds or 0.0 for run in runs if run.stream == stream) for stream in range(1, streams + 1))
-            label += f", {elapsed:.3f} s, {len(runs) * 3600 / elapsed:.0f} queries per hour"
-        lines.append(label)
-    return "\n".join([*lines, ""]) if lines else ""
+def _verdict_lines(figures: Figures) -> Iterator[str]:
+    names = figures.engine_names
+    engines = [engine for mode in figures.modes for engine in mode.engines]
+    rows = [
+        [f"Q{number}", *(formats.verdict(engine.queries[place]) for engine in engines)]
+        for place, number in enumerate(figures.queries)
+    ]
+    yield from aligned(["query", *(engine.name for engine in engines)], rows, text=range(len(engines) + 1))
+    yield ""
+    wrong = [line for engine in engines for line in _wrong(engine)]
+    yield from (*wrong, "") if wrong else ()
+    yield from (f"{name}: {figures.correct(name)}/{len(figures.queries)} correct" for name in names)
 
 
-def _aligned(table: Sequence[Sequence[str]], footer: int = 0, left: bool = False) -> str:
-    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]) - 1)]
-    lines = []
-    for index, row in enumerate(table):
-        cells = [
-            cell.ljust(width) if left or place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row[:-1], widths, strict=True))
-        ]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-        if index == 0 or (footer and index == len(table) - footer - 1):
-            lines.append("-" * (sum(widths) + 2 * len(widths) + len("verdict")))
-    return "\n".join([*lines, ""])
+def _wrong(engine: EngineFigures) -> Sequence[str]:
+    if engine.reason:
+        return [f"{engine.name}: {Verdict.UNAVAILABLE}: {engine.reason}"]
+    return [f"{engine.name} Q{query.query}: {_verdict(query)}" for query in engine.queries if query.detail]
+
+
+def _verdict(query: QueryFigures) -> str:
+    return formats.verdict(query) + (f": {query.detail}" if query.detail else "")
 
 
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _ratio(mine: float | None, theirs: float | None) -> str:
-    return f"{mine / theirs:.2f}" if mine is not None and theirs else "-"
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

@@ -13,9 +13,9 @@ from tpch.compare.comparable import changes_of, differences_of, modes_of, record
 from tpch.compare.drift import drift_of
 from tpch.compare.noise import Shift, combined, significant
 from tpch.compare.pair import LEAST, EnginePair
+from tpch.engines import SUBJECT
 from tpch.errors import TpchError
 from tpch.results import Mode, Result
-from tpch.summary import SUBJECT
 
 THRESHOLD = 5.0
 """Percent below which a change is none, unless told otherwise."""

@@ -19,9 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+SUBJECT = "qengine"
+"""The engine that a benchmark is about, if it takes part: the others are its peers, and its answers have to be exact."""
+
 ADAPTERS: Mapping[str, str] = MappingProxyType(
     {
-        "qengine": "tpch.engines.qengine:QEngineAdapter",
+        SUBJECT: "tpch.engines.qengine:QEngineAdapter",
         "duckdb": "tpch.engines.duckdb:DuckDBAdapter",
         "polars": "tpch.engines.polars:PolarsAdapter",
         "datafusion": "tpch.engines.datafusion:DataFusionAdapter",

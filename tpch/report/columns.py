@@ -62,6 +62,9 @@ def troubles(mode: ModeFigures) -> list[tuple[str, str, str]]:
             if query.median is None:
                 detail = f": {query.detail}" if query.detail else ""
                 found.append((engine.name, f"Q{query.query}", formats.verdict(query) + detail))
+        for run in engine.streams.incorrect if engine.streams else ():
+            detail = f": {run.detail}" if run.detail else ""
+            found.append((engine.name, f"stream {run.stream}, Q{run.query}", run.verdict.value + detail))
     return found
 
 

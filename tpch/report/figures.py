@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
-from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, geometric_mean
+from tpch.engines import SUBJECT
+from tpch.results import Conditions, EngineRecord, Mode, Result, Run, Verdict, geometric_mean
 
 _T = TypeVar("_T")
 
-SUBJECT = "qengine"
-"""The engine that a report is about, if it took part; else it is about the first one."""
 COMPARED = 0.75
 """An engine is compared with the others if it answered at least this share of the queries that the best of them answered.
 
@@ -59,7 +58,7 @@ class QueryFigures:
 class StreamFigures:
     """A throughput run: `seconds` per stream, `elapsed` those of the slowest one.
 
-    `queries_per_hour` is None unless all of the runs were correct.
+    `queries_per_hour` is None unless all of the runs were correct; `incorrect` are those that were not.
     """
 
     streams: int
@@ -69,6 +68,7 @@ class StreamFigures:
     elapsed: float | None
     queries_per_hour: float | None
     memory: int | None
+    incorrect: tuple[Run, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ModeFigures:
 
     @property
     def subject(self) -> int | None:
-        """The place of the engine that the report is about; None without engines."""
+        """The place of the engine that a report is about: SUBJECT if it took part, else the first one; None without engines."""
         names = [engine.name for engine in self.engines]
         return names.index(SUBJECT) if SUBJECT in names else 0 if names else None
 
@@ -125,17 +125,9 @@ class ModeFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The benchmark: what a Result says about it, and its figures in place of its runs."""
+class Figures(Conditions):
+    """The benchmark: the conditions of a Result, and its figures in place of its runs."""
 
-    started: str
-    command: str
-    scale_factor: str
-    queries: tuple[int, ...]
-    threads: int
-    memory_limit: int
-    seed: int | None
-    machine: Machine
     modes: tuple[ModeFigures, ...]
 
     @property
@@ -143,21 +135,27 @@ class Figures:
         """Every engine once, in the order of the result."""
         return tuple(dict.fromkeys(engine.name for mode in self.modes for engine in mode.engines))
 
+    @property
+    def subject(self) -> str:
+        """The engine that a report is about; empty without engines."""
+        names = self.engine_names
+        return SUBJECT if SUBJECT in names else names[0] if names else ""
+
+    def correct(self, engine: str) -> int:
+        """The queries that the engine ran and whose every run, in all modes and streams, was correct."""
+        own = [found for mode in self.modes for found in mode.engines if found.name == engine]
+        in_streams = {run.query for found in own if found.streams for run in found.streams.incorrect}
+        verdicts = ({found.queries[place].verdict for found in own} - {None} for place in range(len(self.queries)))
+        return sum(
+            found == {Verdict.CORRECT} and query not in in_streams for query, found in zip(self.queries, verdicts, strict=True)
+        )
+
 
 def figures_of(result: Result) -> Figures:
     """All figures of a result."""
     measured = {record.mode for record in result.engines} | {run.mode for run in result.runs}
-    return Figures(
-        result.started,
-        result.command,
-        result.scale_factor,
-        result.queries,
-        result.threads,
-        result.memory_limit,
-        result.seed,
-        result.machine,
-        tuple(_mode_figures(result, mode) for mode in Mode if mode in measured),
-    )
+    conditions = {field.name: getattr(result, field.name) for field in fields(Conditions)}
+    return Figures(**conditions, modes=tuple(_mode_figures(result, mode) for mode in Mode if mode in measured))
 
 
 def product(engine: str) -> str:
@@ -233,18 +231,18 @@ def _stream_figures(runs: Sequence[Run]) -> StreamFigures | None:
     if not runs:
         return None
     streams = sorted({run.stream for run in runs})
-    correct = sum(run.verdict is Verdict.CORRECT and run.seconds is not None for run in runs)
+    incorrect = tuple(run for run in runs if run.verdict is not Verdict.CORRECT or run.seconds is None)
     seconds = tuple(sum(run.seconds or 0.0 for run in runs if run.stream == stream) for stream in streams)
     elapsed = max(seconds) or None
-    complete = correct == len(runs) and elapsed is not None
     return StreamFigures(
         streams=len(streams),
         runs=len(runs),
-        correct=correct,
+        correct=len(runs) - len(incorrect),
         seconds=seconds,
         elapsed=elapsed,
-        queries_per_hour=3600 * len(runs) / elapsed if complete and elapsed else None,
+        queries_per_hour=3600 * len(runs) / elapsed if elapsed and not incorrect else None,
         memory=_peak(run.memory for run in runs),
+        incorrect=incorrect,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tpch.report import formats
 from tpch.report.columns import engine_columns, setting_lines, title, troubles
@@ -104,11 +104,23 @@ def _streams(mode: ModeFigures) -> Iterator[str]:
         yield from _table(["throughput", "streams", "correct", "elapsed s", "queries per hour"], rows)
 
 
+def aligned(
+    head: Sequence[str], rows: Sequence[Sequence[str]], foot: Sequence[Sequence[str]] = (), text: Collection[int] = (0,)
+) -> Iterator[str]:
+    """The lines of a table with a rule below its head and one above its foot. Columns are numbers, but for those in `text`."""
+    table = [head, *rows, *foot]
+    widths = [max(len(row[place]) for row in table) for place in range(len(head))]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    for number, row in enumerate(table):
+        if number == 1 or (foot and number == 1 + len(rows)):
+            yield rule
+        cells = (
+            cell.ljust(width) if place in text else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    for place, row in enumerate((head, *rows)):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        yield "  ".join(cells)
-        if place == 0:
-            yield "-" * (sum(widths) + 2 * (len(widths) - 1))
+    yield from aligned(head, rows)
     yield ""

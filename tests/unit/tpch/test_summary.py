@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.tpch.results_examples import corner_results, example_result
+from tpch.report.figures import figures_of
 from tpch.results import Mode, Run, Verdict
 from tpch.run_display import display
-from tpch.summary import correct_queries, format_summary, format_verdicts
+from tpch.summary import format_summary, format_verdicts
 
 HOT = (Mode.HOT,)
 
@@ -20,7 +21,7 @@ def rows_of(text: str) -> dict[str, list[str]]:
 
 
 def test_one_engine() -> None:
-    text = format_summary(example_result(("qengine",), HOT))
+    text = format_summary(figures_of(example_result(("qengine",), HOT)))
     assert text.splitlines()[0].split() == ["query", "qengine", "s", "rows", "verdict"]
     assert text.endswith("\n22/22 correct\n")
     assert "no QphH is claimed" in text
@@ -28,7 +29,7 @@ def test_one_engine() -> None:
 
 def test_the_ratio_is_to_the_best_peer() -> None:
     result = example_result(("qengine", "duckdb", "polars"), HOT, (6, 14), runs=3)
-    rows = rows_of(format_summary(result))
+    rows = rows_of(format_summary(figures_of(result)))
     medians = [result.median(name, Mode.HOT, 6) or 0.0 for name in ("qengine", "duckdb", "polars")]
     assert rows["Q6"][1:5] == [*(f"{value:.3f}" for value in medians), f"{medians[0] / min(medians[1:]):.2f}"]
     total = [sum(result.median(name, Mode.HOT, number) or 0.0 for number in (6, 14)) for name in ("qengine", "duckdb")]
@@ -40,40 +41,40 @@ def test_what_is_not_correct_has_no_time_and_is_not_in_the_totals() -> None:
     verdicts = {("qengine", 4): Verdict.WRONG, ("duckdb", 6): Verdict.TIMEOUT}
     unavailable = {"chdb": "chdb is not installed"}
     result = example_result(("qengine", "duckdb", "chdb"), HOT, (1, 4, 6), verdicts=verdicts, unavailable=unavailable)
-    text = format_summary(result)
+    text = format_summary(figures_of(result))
     rows = rows_of(text)
     assert rows["Q4"][1] == "-" and "wrong:" in rows["Q4"]
     assert rows["Q6"][2:4] == ["-", "-"]
     assert rows["total"][1] == f"{result.median('qengine', Mode.HOT, 1):.3f}"
-    assert "of the 1 that all answered" in text
+    assert "of the 1 query that all engines compared here answered" in text
     assert "chdb: chdb is not installed" in text
     assert "duckdb (hot): 2/3 correct\nchdb (hot): 0/3 correct\n2/3 correct\n" in text
-    assert correct_queries(result, "qengine") == 2
+    assert figures_of(result).correct("qengine") == 2
 
 
 def test_a_stream_that_is_wrong_counts() -> None:
     result = example_result(("qengine",), HOT, (1, 6), streams=2)
-    assert "qengine: throughput run with 2 streams, 4/4 correct, " in format_summary(result)
+    assert "qengine: throughput run with 2 streams, 4/4 correct, " in format_summary(figures_of(result))
     spoilt = [replace(run, verdict=Verdict.WRONG) if run.stream and run.query == 6 else run for run in result.runs]
-    text = format_summary(replace(result, runs=tuple(spoilt)))
+    text = format_summary(figures_of(replace(result, runs=tuple(spoilt))))
     assert "2/4 correct\n" in text
     assert text.endswith("\n1/2 correct\n")
 
 
 def test_modes_have_a_table_each() -> None:
-    text = format_summary(example_result(("qengine", "duckdb"), (Mode.COLD, Mode.HOT)))
+    text = format_summary(figures_of(example_result(("qengine", "duckdb"), (Mode.COLD, Mode.HOT))))
     assert text.count("geometric mean") == 2
     assert text.index("cold\n") < text.index("hot\n")
 
 
 def test_without_qengine_the_first_engine_counts() -> None:
-    assert format_summary(example_result(("duckdb", "polars"), HOT)).endswith("\n22/22 correct (duckdb)\n")
+    assert format_summary(figures_of(example_result(("duckdb", "polars"), HOT))).endswith("\n22/22 correct (duckdb)\n")
 
 
 @pytest.mark.parametrize("name", corner_results())
 def test_corners(name: str) -> None:
     result = corner_results()[name]
-    assert format_summary(result).endswith("\n") and format_verdicts(result).endswith("\n")
+    assert format_summary(figures_of(result)).endswith("\n") and format_verdicts(figures_of(result)).endswith("\n")
 
 
 def test_verdicts() -> None:
@@ -81,7 +82,7 @@ def test_verdicts() -> None:
     result = example_result(
         ("qengine", "duckdb", "daft"), HOT, (1, 6), 1, verdicts=verdicts, unavailable={"daft": "not installed"}
     )
-    lines = format_verdicts(result).splitlines()
+    lines = format_verdicts(figures_of(result)).splitlines()
     assert [line.split() for line in lines[:4:2]] == [
         ["query", "qengine", "duckdb", "daft"],
         ["Q1", "correct", "correct", "unavailable"],
