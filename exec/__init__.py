@@ -13,6 +13,7 @@ From the outside in:
     lower/      physical operators and expressions to Polars; kernels/ the few in numpy; sources/ the scans
     exchange/   how rows leave one stage and enter the next
     store/      the engine's folder and its files; the column store
+    sampling/   statistics of the rows of tables, for plans
     metrics     counters
 
 Decisions:

@@ -6,9 +6,12 @@ import contextlib
 import itertools
 import os
 import threading
+import time
 import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,14 +25,17 @@ from exec.exchange.schema import arrow_schema
 from exec.messages import DropMessage
 from exec.metrics import EngineStatistics, QueryMetrics
 from exec.progress import Execution, ProgressCallback
+from exec.sampling.statistics_store import StatisticsStore
 from exec.store.column_store import ColumnStore, default_limit
 from exec.store.columns import StoredColumn
 from exec.store.folder import EngineFolder
+from planner.catalog import TableSnapshot
 from planner.dir import (
     Determinism,
     Dir,
     Evaluation,
     Recovery,
+    ScanRange,
     Single,
     Stage,
     StageGraph,
@@ -38,11 +44,18 @@ from planner.dir import (
 from planner.errors import error
 from planner.physical.nodes import PhysicalPlan, ValuesScan
 
+if TYPE_CHECKING:
+    from exec.sampling.distinct_sketch import Sketch
+    from exec.sampling.draw import Drawing, Drawn
+
 _DRIVERS: weakref.WeakSet[Driver] = weakref.WeakSet()
 _CLEAN_UP_PATIENCE = 5.0
 
 CALL_TIMEOUT = 10.0
 """Seconds that a call may take; opening a file takes milliseconds, but some files make their readers hang."""
+
+SKETCH_TIMEOUT = 120.0
+"""Seconds that looking at all values of a part of a table may take."""
 
 
 class Engine:
@@ -80,7 +93,10 @@ class Engine:
         _DRIVERS.add(self._driver)
         limit = default_limit() if cache_memory is None else cache_memory
         self.columns = ColumnStore(self._folder.primary, limit, cache, _Workers(self))
-        self._close_parts = weakref.finalize(self, _close, self._driver, self.columns, self._process)
+        self.table_statistics = StatisticsStore(_Workers(self))
+        self._running = 0
+        self._last_end = time.monotonic()
+        self._close_parts = weakref.finalize(self, _close, self._driver, self.columns, self.table_statistics, self._process)
 
     @property
     def folder(self) -> Path:
@@ -110,6 +126,18 @@ class Engine:
         check_laws(graph)
         _check_contracts(graph)
         self.columns.expect(graph, cancel)
+        with self._busy():
+            tables = self._execute(graph, progress, cancel, metrics)
+        self.columns.count(graph)
+        return tables
+
+    def _execute(
+        self,
+        graph: StageGraph,
+        progress: ProgressCallback | None,
+        cancel: threading.Event | None,
+        metrics: QueryMetrics | None,
+    ) -> list[pa.Table]:
         execution = self._submit(Execution(next(self._query_ids), graph, metrics=metrics))
         try:
             while True:
@@ -129,7 +157,6 @@ class Engine:
         self._driver.send(Delivered(execution.id))
         execution.wait_end(_CLEAN_UP_PATIENCE)
         self.last_metrics = execution.metrics
-        self.columns.count(graph)
         return tables
 
     def execute_inline(self, body: PhysicalPlan, output: Dir) -> pa.Table:
@@ -159,6 +186,24 @@ class Engine:
         self._driver.send(Delivered(execution.id))
         execution.wait_end(_CLEAN_UP_PATIENCE)
         return execution.value
+
+    @contextlib.contextmanager
+    def _busy(self) -> Iterator[None]:
+        """A query is running."""
+        with self._lock:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._last_end = time.monotonic()
+
+    @property
+    def idle_seconds(self) -> float:
+        """For how long no query has been running."""
+        with self._lock:
+            return 0.0 if self._running else time.monotonic() - self._last_end
 
     def _submit(self, execution: Execution) -> Execution:
         self._check_usable()
@@ -212,7 +257,7 @@ _CALL_GRAPH = StageGraph(
 
 
 class _Workers:
-    """The workers as the column store sees them. It does not keep the engine alive."""
+    """The workers as the stores of columns and of statistics see them. It does not keep the engine alive."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = weakref.ref(engine)
@@ -225,15 +270,41 @@ class _Workers:
         filled: tuple[int, float] = engine.call("exec.sources.fill:fill", *arguments, subject=column.split.path)
         return filled
 
+    def draw(self, drawing: Drawing, subject: str) -> Drawn:
+        engine = self._engine()
+        if engine is None:
+            raise error("SESSION_CLOSED")
+        drawn: Drawn = engine.call("exec.sampling.draw:draw", drawing, subject=subject)
+        return drawn
+
+    def sketch(self, table: TableSnapshot, parts: Sequence[ScanRange]) -> list[tuple[Sketch, ...]]:
+        engine = self._engine()
+        if engine is None:
+            raise error("SESSION_CLOSED")
+
+        def sketch_part(part: ScanRange) -> tuple[Sketch, ...]:
+            arguments = (part, table.fields, table.format, table.reader)
+            function = "exec.sampling.distinct_sketch:sketch_rows"
+            sketches: tuple[Sketch, ...] = engine.call(function, *arguments, timeout=SKETCH_TIMEOUT, subject=part.split.path)
+            return sketches
+
+        with ThreadPoolExecutor(engine.workers) as threads:
+            return list(threads.map(sketch_part, parts))
+
+    def idle_seconds(self) -> float:
+        engine = self._engine()
+        return engine.idle_seconds if engine is not None else 0.0
+
     def dropped(self, names: tuple[str, ...]) -> None:
         engine = self._engine()
         if engine is not None:
             engine._driver.tell_workers(DropMessage(names))
 
 
-def _close(driver: Driver, columns: ColumnStore, process: int) -> None:
+def _close(driver: Driver, columns: ColumnStore, statistics: StatisticsStore, process: int) -> None:
     """End of an engine: closed, dropped, or at exit. A forked child inherits the engine, but not what it owns."""
     if os.getpid() == process:
+        statistics.close()
         columns.close()
         driver.close()
 

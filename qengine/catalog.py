@@ -28,8 +28,10 @@ _KINDS: dict[type, str] = {TableSnapshot: "table", tuple: "file", View: "view"}
 class SessionCatalog:
     """Implements `planner.ports.Catalog` for one session. Names are case-insensitive."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, sampling: bool = True) -> None:
+        """`sampling`: whether samples of tables are drawn in the background."""
         self._engine = engine
+        self._sampling = sampling
         self._lock = threading.RLock()
         self._tables: dict[str, tuple[str, TableSnapshot | Paths | View]] = {}
         self._snapshots: dict[Paths, TableSnapshot] = {}
@@ -51,12 +53,23 @@ class SessionCatalog:
         if found is not None:
             source = found[1]
             if isinstance(source, View):
-                plan, tables = self.refreshed(source.plan, source.tables)
-                return replace(source, plan=plan, tables=tables)
-            return self.describe(source, found[0]) if isinstance(source, tuple) else source
+                return self._current_view(name, source)
+            return self.describe(source, found[0]) if isinstance(source, tuple) else self._with_statistics(source)
         if _spells_file(name):
             return self.describe((name,), name)
         return None
+
+    def _current_view(self, name: str, view: View) -> View:
+        """A registered view over its tables as they are now, which it keeps."""
+        plan, tables = self.refreshed(view.plan, view.tables)
+        if plan is view.plan:
+            return view
+        renewed = replace(view, plan=plan, tables=tables)
+        with self._lock:
+            registered = self._tables.get(name.casefold())
+            if registered is not None and registered[1] is view:
+                self._tables[name.casefold()] = (registered[0], renewed)
+        return renewed
 
     def register_files(self, name: str, paths: Paths) -> None:
         with self._lock:
@@ -83,7 +96,15 @@ class SessionCatalog:
             assert isinstance(known, TableSnapshot)
             with self._lock:
                 self._snapshots[files] = known
-        return replace(known, name=name, trusted=not untrusted, source=paths)
+        return self._with_statistics(replace(known, name=name, trusted=not untrusted, source=paths))
+
+    def _with_statistics(self, snapshot: TableSnapshot) -> TableSnapshot:
+        """A snapshot with what is known of its rows now; if that is nothing, something will be learned in the background."""
+        store = self._engine.table_statistics
+        statistics = store.of(snapshot)
+        if statistics is None and self._sampling:
+            store.use(snapshot)
+        return snapshot if statistics is snapshot.statistics else replace(snapshot, statistics=statistics)
 
     def refreshed(self, plan: LogicalPlan, tables: tuple[TableSnapshot, ...]) -> tuple[LogicalPlan, tuple[TableSnapshot, ...]]:
         """A plan over its tables as they are now, and these; the same objects if nothing changed.
@@ -92,11 +113,18 @@ class SessionCatalog:
         """
         if all(self.is_current(table) for table in tables):
             return plan, tables
-        renewed = {id(table): self.describe(table.source, table.name) for table in tables if table.source}
+        renewed = {id(table): self._renewed(table) for table in tables}
         return with_tables(plan, renewed), tuple(renewed.get(id(table), table) for table in tables)
 
+    def _renewed(self, snapshot: TableSnapshot) -> TableSnapshot:
+        if snapshot.source:
+            return self.describe(snapshot.source, snapshot.name)
+        return self._with_statistics(snapshot)
+
     def is_current(self, snapshot: TableSnapshot) -> bool:
-        """Whether a snapshot still describes its files as they are now and as far as they are trusted."""
+        """Whether a snapshot still describes its files as they are now, as far as they are trusted and their rows are known."""
+        if snapshot.statistics is not self._engine.table_statistics.of(snapshot):
+            return False
         if snapshot.format == "memory":
             return True
         with self._lock:

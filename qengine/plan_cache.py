@@ -2,8 +2,8 @@
 
 A query is planned from its text, from what the names in it mean, and from the settings; a text that asks what time it is depends
 on more and is not kept. Meanings are compared by the identity of what snapshots hold: the catalog keeps those of files for as
-long as they are unchanged, which it looks up each time. Everything that is planned is kept, down to the stages, which hold
-nothing that a run changes.
+long as they are unchanged, which it looks up each time; what was learned of their rows is part of them. Everything that is
+planned is kept, down to the stages, which hold nothing that a run changes.
 
 Decision: a hit gives the plans and not the frame. Two DataFrames of one text have columns of their own, so that they can be
 joined; a frame is bound when a method first needs it, over the tables that the plans read.
@@ -80,5 +80,6 @@ class PlanCache:
 def _same(found: TableSnapshot | View | None, known: TableSnapshot | View) -> bool:
     if isinstance(found, TableSnapshot) and isinstance(known, TableSnapshot):
         parts = (found.files is known.files, found.columns is known.columns, found.fields is known.fields)
-        return found is known or (all(parts) and found.trusted is known.trusted)
+        same_statistics = found.statistics is known.statistics
+        return found is known or (all(parts) and same_statistics and found.trusted is known.trusted)
     return isinstance(found, View) and isinstance(known, View) and found.plan is known.plan

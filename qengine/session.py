@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exec.engine import Engine
 from exec.store.column_store import MODES as CACHE_MODES
+from planner.catalog import TableSnapshot
 from planner.dtypes import DType
-from planner.errors import error
+from planner.errors import error, nearest
+from planner.logical.view import View
 from planner.sql.bind_frame import FrameBinder
 from planner.sql.bind_from import table_alias
 from planner.sql.parameters import Parameters, parameter_items
@@ -26,6 +28,11 @@ from qengine.query import Query
 from qengine.query_profile import Record
 from qengine.settings import INLINE, PLAN_CACHE, Settings
 
+if TYPE_CHECKING:
+    from qengine.table_statistics import TableSummary
+
+SAMPLING = ("auto", "off")
+
 
 class Session:
     """A light, thread-safe handle on an engine; many may exist in one process and share its workers.
@@ -34,8 +41,9 @@ class Session:
     be small, "off" never does. `cache`: "auto" keeps columns of files that are scanned again decoded in shared memory, "eager"
     all before they are used, "off" none; at most `cache_memory` bytes (default: a quarter of the machine's memory), and only
     for as long as the file is unchanged. `plan_cache`: "auto" plans a text once, for as long as the names in it mean the same,
-    "off" every time. `disabled_rules`: names of optimizer rules, and of `reuse_exchanges`, to leave out, for
-    finding errors in them.
+    "off" every time. `sampling`: "auto" draws small samples of the tables that queries use, when no query is running, and plans
+    later queries with them; "off" draws none (`analyze` does). `disabled_rules`: names of optimizer rules, and of
+    `reuse_exchanges`, to leave out, for finding errors in them.
 
     A session is closed by `close()`, at the end of a `with` block, or when the process ends. Raises BindError
     (INVALID_SETTING) for settings out of range.
@@ -49,6 +57,7 @@ class Session:
         cache: str = "auto",
         cache_memory: int | None = None,
         plan_cache: str = "auto",
+        sampling: str = "auto",
         disabled_rules: frozenset[str] | set[str] | tuple[str, ...] = (),
         engine: Engine | None = None,
     ) -> None:
@@ -60,13 +69,15 @@ class Session:
             raise error("INVALID_SETTING", name="cache", expected="'auto', 'eager' or 'off'", given=cache)
         if plan_cache not in PLAN_CACHE:
             raise error("INVALID_SETTING", name="plan_cache", expected="'auto' or 'off'", given=plan_cache)
+        if sampling not in SAMPLING:
+            raise error("INVALID_SETTING", name="sampling", expected="'auto' or 'off'", given=sampling)
         if cache_memory is not None and (
             not isinstance(cache_memory, int) or isinstance(cache_memory, bool) or cache_memory < 0
         ):
             raise error("INVALID_SETTING", name="cache_memory", expected="a number of bytes", given=cache_memory)
         self._attached = engine is None
         self._engine = engine if engine is not None else attach(workers, cache, cache_memory)
-        self._catalog = SessionCatalog(self._engine)
+        self._catalog = SessionCatalog(self._engine, sampling == "auto")
         self._binder = FrameBinder(self._catalog)
         self._plans = PlanCache(self._catalog)
         self._settings = self._opened_settings = Settings(inline, frozenset(disabled_rules), plan_cache)
@@ -186,6 +197,34 @@ class Session:
             self._catalog.register_files(name, frame.source_files)
             return
         self._catalog.register_view(name, self._binder.view(frame._frame))
+
+    def analyze(self, name: str) -> None:
+        """Look at all rows of a table now, for better plans of the queries after this: distinct values, NULLs, and a sample.
+
+        Statistics are kept as long as the engine runs and the files are unchanged. Raises BindError
+        (UNKNOWN_TABLE), NotSupported for a view, DataError if the table cannot be read.
+        """
+        self._engine.table_statistics.analyze(self._snapshot(name))
+
+    def statistics(self, name: str) -> TableSummary:
+        """What is known of the rows of a table, by `analyze`, by a sample that was drawn meanwhile, or from its file alone.
+
+        Raises BindError (UNKNOWN_TABLE), NotSupported for a view, DataError if the table cannot be read.
+        """
+        from qengine.table_statistics import summary_of
+
+        return summary_of(self._snapshot(name))
+
+    def _snapshot(self, name: str) -> TableSnapshot:
+        self._check_open()
+        if not isinstance(name, str) or not name:
+            raise error("INVALID_SETTING", name="name", expected="a text that is not empty", given=name)
+        found = self._catalog.table(name)
+        if found is None:
+            raise error("UNKNOWN_TABLE", name=name, nearest=nearest(name, self._catalog.names()))
+        if isinstance(found, View):
+            raise error("UNSUPPORTED", what="statistics of a view (its tables have them)")
+        return found
 
     def close(self) -> None:
         """End the session; its engine ends with the last session that uses it. Closing twice does nothing."""

@@ -1,6 +1,6 @@
 """Statistics of the rows of tables, for the planner's costs: samples, distributions of columns, distinct counts.
 
-places            which rows make the sample of a table: a few runs, spread evenly over its files
+places            which rows make the sample of a table: a few runs, spread evenly over its files; the parts of a whole table
 draw              a worker's part: read these rows, describe the columns
 distributions     frequent values, equi-depth histogram and distinct count of a column, from a sample
 distinct_sketch   distinct counts of all rows: HyperLogLog

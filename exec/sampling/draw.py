@@ -47,7 +47,7 @@ class Drawn:
 def draw(drawing: Drawing) -> Drawn:
     """Read the rows and describe them. Raises FILE_CHANGED, and what reading raises."""
     fields = drawing.fields[:MOST_COLUMNS]
-    frame = pl.concat([_rows(place, fields, drawing) for place in drawing.places])
+    frame = pl.concat([read_columns(place, fields, drawing.format, drawing.reader) for place in drawing.places])
     runs = [place.rows for place in drawing.places]
     columns: list[ColumnDistribution | None] = []
     for field, values in zip(fields, frame, strict=True):
@@ -69,14 +69,18 @@ def sample_frame(data: bytes) -> pl.DataFrame:
     return frame.with_columns(pl.col(name).to_physical().cast(pl.Int128) for name in wide)
 
 
-def _rows(place: ScanRange, fields: tuple[Field, ...], drawing: Drawing) -> pl.DataFrame:
+def read_columns(part: ScanRange, fields: tuple[Field, ...], format: str, reader: str) -> pl.DataFrame:
+    """Columns of a range of rows in canonical form, called p<number> in the order of `fields`.
+
+    Raises FILE_CHANGED, and what reading raises.
+    """
     names = [field.name for field in fields]
-    if drawing.format == "memory":
-        read = read_memory(place, names)
+    if format == "memory":
+        read = read_memory(part, names)
     else:
-        verify(place.split)
-        read = read_parquet(place, names, drawing.reader).collect(engine="streaming")
-        verify(place.split)
+        verify(part.split)
+        read = read_parquet(part, names, reader).collect(engine="streaming")
+        verify(part.split)
     return read.select(
         _canonical(pl.col(field.name), field.dtype, read.schema[field.name]).alias(f"p{position}")
         for position, field in enumerate(fields)

@@ -1,4 +1,4 @@
-"""Which rows make the sample of a table."""
+"""Which rows make the sample of a table, and in which parts all rows are looked at."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ WHOLE_ROWS = 30_000
 FEW_RUNS = 8
 MANY_RUNS = 32
 """Of a table whose files have too few rows for long runs."""
+
+PART_ROWS = 1 << 20
+"""About the rows of a part of a table that a worker looks at in one call."""
 
 _GOLDEN = 0.6180339887498949
 
@@ -35,3 +38,16 @@ def sample_places(table: TableSnapshot) -> tuple[ScanRange, ...]:
             places.append(ScanRange(file.split, start, min(length, file.rows - start), 0))
         first += file.rows
     return tuple(places)
+
+
+def row_parts(table: TableSnapshot) -> tuple[ScanRange, ...]:
+    """All rows, in parts of whole row groups of one file."""
+    parts: list[ScanRange] = []
+    for file in table.files:
+        for group in file.row_groups:
+            last = parts[-1] if parts else None
+            if last is not None and last.split is file.split and last.rows + group.rows <= PART_ROWS:
+                parts[-1] = ScanRange(file.split, last.first_row, last.rows + group.rows, last.bytes + group.bytes)
+            elif group.rows:
+                parts.append(ScanRange(file.split, group.first_row, group.rows, group.bytes))
+    return tuple(parts)

@@ -13,17 +13,18 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from exec.sampling.places import sample_places
+from exec.sampling.places import row_parts, sample_places
 from exec.sampling.table_sample import TableSample
-from planner.catalog import TableSnapshot, TableStatistics
-from planner.dir import Split
+from planner.catalog import ColumnDistribution, TableSnapshot, TableStatistics
+from planner.dir import ScanRange, Split
 from planner.errors import QEngineError
 
 if TYPE_CHECKING:
+    from exec.sampling.distinct_sketch import Sketch
     from exec.sampling.draw import Drawing, Drawn
 
 LEAST_ROWS = 1_000
@@ -44,6 +45,9 @@ class Workers(Protocol):
     def draw(self, drawing: Drawing, subject: str) -> Drawn:
         """Draw one; `subject` is what an error is about. Raises QEngineError."""
 
+    def sketch(self, table: TableSnapshot, parts: Sequence[ScanRange]) -> list[tuple[Sketch, ...]]:
+        """The sketches of all columns over each of some parts. Raises QEngineError."""
+
     def idle_seconds(self) -> float:
         """For how long no query has been running."""
 
@@ -59,6 +63,7 @@ class StatisticsStore:
         self._bytes: dict[Key, int] = {}
         self._failed: set[Key] = set()
         self._wanted: OrderedDict[Key, TableSnapshot] = OrderedDict()
+        self._used_at = 0.0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -80,6 +85,7 @@ class StatisticsStore:
         with self._changed:
             if self._closed or key in self._kept or key in self._wanted or key in self._failed:
                 return
+            self._used_at = time.monotonic()
             self._wanted[key] = replace(table, keeper=None)  # a table in memory may go before its turn comes
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="qengine-statistics", daemon=True)
@@ -90,6 +96,24 @@ class StatisticsStore:
         """Statistics of a sample that is drawn now, if there is none. Raises QEngineError."""
         found = self.of(table)
         return found if found is not None else self._draw(table)
+
+    def analyze(self, table: TableSnapshot) -> TableStatistics:
+        """Statistics with distinct counts and null shares of all rows, and a sample that is drawn now. Raises QEngineError."""
+        from exec.sampling.distinct_sketch import merge
+
+        sampled = self._draw(table)
+        parts = row_parts(table)
+        if not parts:
+            return sampled
+        sketches = [merge(column) for column in zip(*self._workers.sketch(table, parts), strict=True)]
+        columns = []
+        for found, counted in zip(sampled.columns, sketches, strict=True):
+            known = found if found is not None else ColumnDistribution(0.0)
+            nulls = counted.nulls / table.rows
+            columns.append(replace(known, distinct=counted.distinct, null_share=nulls, counted=counted.exact))
+        statistics = TableStatistics(tuple(columns), sampled.sample)
+        self.keep(table, statistics)
+        return statistics
 
     def keep(self, table: TableSnapshot, statistics: TableStatistics) -> None:
         """Keep statistics of a table in place of others."""
@@ -165,12 +189,14 @@ class StatisticsStore:
                     return
 
     def _wait_for_idleness(self) -> None:
-        """Until no query has been running for `delay` seconds, at most PATIENCE; the end of the store ends it too."""
+        """Until no query has been bound or running for `delay` seconds, at most PATIENCE; the end of the store ends it too."""
         until = time.monotonic() + PATIENCE
-        idle: Callable[[], float] = self._workers.idle_seconds
         with self._changed:
-            while not self._closed and time.monotonic() < until and (missing := self._delay - idle()) > 0:
-                self._changed.wait(max(missing, 0.01))
+            while not self._closed and time.monotonic() < until:
+                idle = min(self._workers.idle_seconds(), time.monotonic() - self._used_at)
+                if idle >= self._delay:
+                    return
+                self._changed.wait(max(self._delay - idle, 0.01))
 
 
 def _key(table: TableSnapshot) -> Key:

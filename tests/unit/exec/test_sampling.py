@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from exec.sampling.distinct_sketch import MOST_HASHES, merge, sketch, sketch_rows
 from exec.sampling.distributions import COMMON, PARTS, distinct_values, distribution
 from exec.sampling.draw import Drawing, Drawn, draw, sample_frame
-from exec.sampling.places import SAMPLE_ROWS, WHOLE_ROWS, sample_places
+from exec.sampling.places import SAMPLE_ROWS, WHOLE_ROWS, row_parts, sample_places
 from exec.sampling.statistics_store import LEAST_ROWS, StatisticsStore
 from exec.sampling.table_sample import TableSample
 from exec.sources.describe import describe
@@ -221,6 +222,37 @@ class TestDraw:
         found = drawn(describe(str(tmp_path / "t.parquet"), "t"))
         assert len(found.data) < 20 << 20
         assert sample_frame(found.data).height >= 3_000
+
+
+class TestSketches:
+    @pytest.mark.parametrize("count", [0, 1, 100, 2_000, 10_000, 300_000])
+    def test_parts_are_counted_together(self, count: int) -> None:
+        """Each value is in two of three parts; few are counted exactly, many within four standard errors."""
+        values = pl.Series(range(count), dtype=pl.Int64) * 7919
+        a, b = count // 3, 2 * count // 3
+        parts = [
+            pl.concat([values[:a], values[a:b]]),
+            pl.concat([values[a:b], values[b:]]),
+            pl.concat([values[:a], values[b:]]),
+        ]
+        found = merge([sketch(part.extend_constant(None, 5)) for part in parts])
+        assert found.nulls == 15
+        assert found.exact is (count <= MOST_HASHES)
+        assert found.distinct == (count if found.exact else pytest.approx(count, rel=0.032))
+
+    def test_every_type(self, types: pa.Table, tmp_path: Path) -> None:
+        pq.write_table(types, tmp_path / "t.parquet")
+        for table in (describe(str(tmp_path / "t.parquet"), "t"), register(types, "t", str(tmp_path))):
+            (part,) = row_parts(table)
+            found = sketch_rows(part, table.fields, table.format, table.reader)
+            assert [(column.distinct, column.nulls) for column in found[:-2]] == [(2, 1)] * 10
+            assert [(column.distinct, column.nulls) for column in found[-2:]] == [(1, 2), (2, 1)]
+
+    def test_parts_are_whole_row_groups(self, tmp_path: Path) -> None:
+        for number in range(2):
+            pq.write_table(pa.table({"a": range(1000)}), tmp_path / f"{number}.parquet", row_group_size=300)
+        parts = row_parts(describe(str(tmp_path), "t"))
+        assert [(part.first_row, part.rows) for part in parts] == [(0, 1000), (0, 1000)]
 
 
 class TestTableSample:
