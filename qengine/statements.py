@@ -4,6 +4,7 @@
     SET, RESET, SHOW         name, value, description VARCHAR; the settings that were changed or asked for, as they are now
     SHOW TABLES              name, kind VARCHAR; kind is "table", "file" or "view"
     DESCRIBE                 column_name, column_type, null VARCHAR
+    ANALYZE, SHOW STATS FOR  a row for each column of the table, see `STATISTICS_COLUMNS`
 
 A statement is executed when `Session.sql` is called, as its effect is what it is for. The rows of what it says can be filtered
 and joined like any others.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from planner import dtypes as t
 from planner.sql.parameters import Parameters
 from planner.sql.statements import (
+    Analyze,
     DescribeQuery,
     DescribeTable,
     Explain,
@@ -25,9 +27,11 @@ from planner.sql.statements import (
     Reset,
     Set,
     Show,
+    ShowStatistics,
     ShowTables,
     Statement,
 )
+from qengine.display import value_text
 from qengine.settings import SETTINGS, setting
 
 if TYPE_CHECKING:
@@ -40,6 +44,12 @@ PLAN_COLUMNS: Columns = (("plan", t.VARCHAR),)
 SETTING_COLUMNS: Columns = (("name", t.VARCHAR), ("value", t.VARCHAR), ("description", t.VARCHAR))
 TABLE_COLUMNS: Columns = (("name", t.VARCHAR), ("kind", t.VARCHAR))
 DESCRIPTION_COLUMNS: Columns = (("column_name", t.VARCHAR), ("column_type", t.VARCHAR), ("null", t.VARCHAR))
+STATISTICS_COLUMNS: Columns = (
+    ("column_name", t.VARCHAR), ("column_type", t.VARCHAR), ("rows", t.BIGINT), ("null_share", t.DOUBLE),
+    ("distinct_values", t.DOUBLE), ("certainty", t.VARCHAR), ("minimum", t.VARCHAR), ("maximum", t.VARCHAR),
+    ("common_values", t.VARCHAR),
+)  # fmt: skip
+"""Minimum and maximum are those that the file claims; common values have their shares of all rows. NULL is unknown."""
 
 
 def execute(session: Session, statement: Statement, dialect: str, parameters: Parameters) -> DataFrame:
@@ -124,3 +134,27 @@ def _describe_query(statement: DescribeQuery, session: Session, query: Query) ->
 def _description(frame: DataFrame) -> Result:
     rows = [(field.name, str(field.dtype), "YES" if field.nullable else "NO") for field in frame.schema]
     return DESCRIPTION_COLUMNS, rows
+
+
+@_result.register(Analyze)
+def _analyze(statement: Analyze, session: Session, query: Query) -> Result:
+    with statement.table.located():
+        session.analyze(statement.table.said)
+        return _statistics(session, statement.table.said)
+
+
+@_result.register(ShowStatistics)
+def _show_statistics(statement: ShowStatistics, session: Session, query: Query) -> Result:
+    with statement.table.located():
+        return _statistics(session, statement.table.said)
+
+
+def _statistics(session: Session, name: str) -> Result:
+    table = session.statistics(name)
+    rows = []
+    for column in table.columns:
+        common = ", ".join(f"{value_text(value)} {100 * share:.3g}%" for value, share in column.common)
+        bounds = (None if value is None else value_text(value) for value in (column.minimum, column.maximum))
+        known = (column.name, column.dtype, table.rows, column.null_share, column.distinct, column.certainty)
+        rows.append((*known, *bounds, common or None))
+    return STATISTICS_COLUMNS, rows

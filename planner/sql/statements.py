@@ -1,8 +1,9 @@
-"""Statements that are no queries: EXPLAIN, SET, RESET, SHOW, DESCRIBE. Text to what they ask for.
+"""Statements that are no queries: EXPLAIN, SET, RESET, SHOW, DESCRIBE, ANALYZE. Text to what they ask for.
 
     EXPLAIN [ANALYZE] [VERBOSE] query          EXPLAIN (ANALYZE, VERBOSE, FORMAT TEXT | JSON) query
     SET name = value                           RESET name | ALL
-    SHOW name | ALL | TABLES                   DESCRIBE table | query
+    SHOW name | ALL | TABLES                   SHOW STATS FOR table
+    DESCRIBE table | query                     ANALYZE [TABLE] table
 
 They are the same in every dialect. A query or table inside of one is a `Part` of the text: it is read by what reads all queries,
 as the whole text with spaces in place of what does not belong to it, so that a position there is one in the whole text.
@@ -89,6 +90,13 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowStatistics:
+    """Show what is known of the rows of a table."""
+
+    table: Part
+
+
+@dataclass(frozen=True, slots=True)
 class DescribeTable:
     """Show the columns of a table."""
 
@@ -102,7 +110,14 @@ class DescribeQuery:
     query: Part
 
 
-Statement = Explain | Set | Reset | Show | ShowTables | DescribeTable | DescribeQuery
+@dataclass(frozen=True, slots=True)
+class Analyze:
+    """Look at all rows of a table."""
+
+    table: Part
+
+
+Statement = Explain | Set | Reset | Show | ShowTables | ShowStatistics | DescribeTable | DescribeQuery | Analyze
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:\s+|--[^\n]*|/\*.*?\*/|\ufeff)+)
@@ -256,6 +271,9 @@ def _show(tokens: _Tokens) -> Statement:
     if tokens.take("tables"):
         tokens.end()
         return ShowTables()
+    if tokens.take("stats"):
+        tokens.need("for")
+        return ShowStatistics(_only_table(tokens))
     return Show(_setting_or_all(tokens))
 
 
@@ -271,6 +289,11 @@ def _describe(tokens: _Tokens) -> Statement:
     return DescribeTable(_only_table(tokens))
 
 
+def _analyze(tokens: _Tokens) -> Statement:
+    tokens.take("table")
+    return Analyze(_only_table(tokens))
+
+
 def _only_table(tokens: _Tokens) -> Part:
     table = tokens.name("the name of a table")
     tokens.end()
@@ -279,4 +302,5 @@ def _only_table(tokens: _Tokens) -> Part:
 
 _STATEMENTS: dict[str, Callable[[_Tokens], Statement]] = {
     "explain": _explain, "set": _set, "reset": _reset, "show": _show, "describe": _describe, "desc": _describe,
+    "analyze": _analyze,
 }  # fmt: skip

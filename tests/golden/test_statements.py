@@ -33,7 +33,7 @@ def answer(session: qengine.Session, text: str) -> str:
 
 def test_statements(tmp_path, rewrite) -> None:
     pq.write_table(pa.table({"k": pa.array(range(4), pa.int64())}), tmp_path / "f.parquet")
-    with qengine.Session(workers=2) as session:
+    with qengine.Session(workers=2, sampling="off") as session:
         session.register("t", pa.table({"i": pa.array([1, 2], pa.int32()), "s": ["a", None]}))
         session.register("f", session.read_parquet(tmp_path / "f.parquet"))
         session.register("v", session.sql("SELECT i + 1 AS j FROM t"))

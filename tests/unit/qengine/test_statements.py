@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import qengine
-from planner.dtypes import VARCHAR
+from planner.dtypes import BIGINT, VARCHAR
 from planner.schema import Field
 from planner.sql.statements import Explain, parse_statement
 from qengine.errors import QEngineError
@@ -17,7 +17,7 @@ from qengine.errors import QEngineError
 
 @pytest.fixture
 def session():
-    with qengine.Session(workers=1) as opened:
+    with qengine.Session(workers=1, sampling="off") as opened:
         opened.register("t", pa.table({"i": pa.array([1, 2, 2], pa.int64())}))
         yield opened
 
@@ -50,6 +50,12 @@ def test_what_a_statement_says_are_rows(session):
     assert joined.collect().num_rows == 1
     with_workers = session.sql("SET inline = off").select("name", "value")
     assert with_workers.collect().to_pylist() == [{"name": "inline", "value": "off"}]
+
+
+def test_rows_of_statements_have_types(session):
+    statistics = session.sql("ANALYZE t")
+    assert statistics.schema[2] == Field("rows", BIGINT, False)
+    assert statistics.collect()["distinct_values"].to_pylist() == [2.0]
 
 
 def test_settings_hold_for_the_queries_after_them(session):
