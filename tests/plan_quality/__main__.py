@@ -1,6 +1,6 @@
 """`python -m tests.plan_quality [--details] [workload ...]`: our plans beside DuckDB's, as tables on standard output.
 
-A workload is `join-order` or `tpch-sf1` (any scale factor that has been generated).
+A workload is `join-order`, `star-schema` or `tpch-sf1` (any scale factor that has been generated).
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ import argparse
 import sys
 
 from tests.plan_quality.comparison import compare, table
-from tests.plan_quality.workloads import Workload, join_order, tpch
+from tests.plan_quality.workloads import Workload, join_order, star_schema, tpch
+
+_GENERATED = {"join-order": join_order, "star-schema": star_schema}
 
 
 def workload(name: str) -> Workload:
     """The workload of a name. Raises ArgumentTypeError if there is none, or no data for it."""
-    if name == "join-order":
-        return join_order()
+    if name in _GENERATED:
+        return _GENERATED[name]()
     found = tpch(name.removeprefix("tpch-sf")) if name.startswith("tpch-sf") else None
     if found is None:
         raise argparse.ArgumentTypeError(f"there is no workload {name!r}, or its data has not been generated")

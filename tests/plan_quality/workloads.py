@@ -44,3 +44,10 @@ def join_order() -> Workload:
     from tests.plan_quality.movies import movie_tables
 
     return Workload("join-order", movie_tables(), {one.name: one.text for one in join_queries()})
+
+
+def star_schema() -> Workload:
+    """The Star Schema Benchmark; its data is generated if it is not there."""
+    from tests.plan_quality.star_schema import QUERIES, star_tables
+
+    return Workload("star-schema", star_tables(), {f"SSB {name}": text for name, text in QUERIES.items()})
