@@ -40,6 +40,7 @@ from planner.optimizer.reduce_aggregate_input import reduce_aggregate_input
 from planner.optimizer.remove_needless_grouping import remove_needless_grouping
 from planner.optimizer.remove_trivial_project import remove_trivial_project
 from planner.optimizer.remove_unseen_sort import remove_unseen_sort
+from planner.optimizer.reuse_groups_of_semi_join import reuse_groups_of_semi_join
 from planner.optimizer.simplify_booleans import simplify_booleans
 from planner.optimizer.simplify_outer_join import simplify_outer_join
 from planner.optimizer.turn_outer_into_anti_join import turn_outer_into_anti_join
@@ -98,8 +99,8 @@ BATCHES: tuple[Batch, ...] = (
         push_semi_join_through_project,
         push_semi_join_through_join,
     ),
-    # Needs joins in their order, since it goes below the uppermost one only, and then below the next.
-    fixed_point("eager aggregation", push_aggregate_through_join),
+    # Needs joins in their order, since both look below the uppermost one only, and then below the next.
+    fixed_point("eager aggregation", reuse_groups_of_semi_join, push_aggregate_through_join),
     # Last of the large moves: it depends on which operator uses a column where.
     once("columns", prune_columns),
     # Ordering and pruning leave projections behind.

@@ -46,7 +46,7 @@ def push_aggregate_through_join(aggregate: Aggregate, context: OptimizerContext)
     Done where groups are known to be few: a join that drops most rows is better done first (TPC-H 3), one that drops
     none later (TPC-H 13).
     """
-    source = _source(aggregate)
+    source = aggregate_over_join(aggregate)
     if source is None:
         return None
     join = source.join
@@ -62,8 +62,8 @@ def push_aggregate_through_join(aggregate: Aggregate, context: OptimizerContext)
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """An aggregate written over the join below it."""
+class AggregateOverJoin:
+    """An aggregate that can be computed from partial results, written over the join below it."""
 
     keys: tuple[Assign, ...]
     calls: tuple[tuple[Column, AggregateCall], ...]
@@ -75,7 +75,7 @@ class _Source:
         return frozenset().union(*(free_columns(call) for _, call in self.calls))
 
 
-def _source(aggregate: Aggregate) -> _Source | None:
+def aggregate_over_join(aggregate: Aggregate) -> AggregateOverJoin | None:
     below, keys, assigns = aggregate.input, aggregate.keys, aggregate.aggregates
     if isinstance(below, Project):
         values = {assign.column.id: assign.expr for assign in below.assigns}
@@ -90,15 +90,15 @@ def _source(aggregate: Aggregate) -> _Source | None:
     for assign in assigns:
         call = assign.expr
         assert isinstance(call, AggregateCall)
-        if call.distinct or AGGREGATES[call.function].merge is None or can_raise(_partial_call(call)):
+        if call.distinct or AGGREGATES[call.function].merge is None or can_raise(partial_call(call)):
             return None
         calls.append((assign.column, call))
     if any(can_raise(key) for key in keys):
         return None
-    return _Source(keys, tuple(calls), below)
+    return AggregateOverJoin(keys, tuple(calls), below)
 
 
-def _push(source: _Source, side: LogicalPlan, other: LogicalPlan, context: OptimizerContext) -> LogicalPlan | None:
+def _push(source: AggregateOverJoin, side: LogicalPlan, other: LogicalPlan, context: OptimizerContext) -> LogicalPlan | None:
     join = source.join
     optional = join.kind is JoinKind.LEFT and side is join.right
     wanted = free_columns(join.condition).union(*(free_columns(key) for key in source.keys))
@@ -110,17 +110,29 @@ def _push(source: _Source, side: LogicalPlan, other: LogicalPlan, context: Optim
     if optional and not all(_ignores_missing(call, output_ids(side)) for _, call in source.calls):
         return None
     partials = tuple(
-        Assign(context.allocator.new(column.name, _partial_call(call).dtype), _partial_call(call))
+        Assign(context.allocator.new(column.name, partial_call(call).dtype), partial_call(call))
         for column, call in source.calls
     )
     groups = Aggregate(side, pass_through(keys), partials)
     joined = join.replace(right=groups) if side is join.right else join.replace(left=groups)
     if not _pays(groups, join, other, context):
         return None
+    return merge_partials(source, source.keys, joined, tuple(partial.column for partial in partials), optional, context)
+
+
+def merge_partials(
+    source: AggregateOverJoin,
+    keys: tuple[Assign, ...],
+    input: LogicalPlan,
+    partials: tuple[Column, ...],
+    optional: bool,
+    context: OptimizerContext,
+) -> LogicalPlan:
+    """The aggregate's results from a column of partial results for each of its calls, NULL without a match if `optional`."""
     merged: list[Assign] = []
-    results: list[Assign] = list(pass_through(tuple(key.column for key in source.keys)))
+    results: list[Assign] = list(pass_through(tuple(key.column for key in keys)))
     for (column, call), partial in zip(source.calls, partials, strict=True):
-        merge = _merge_call(call, partial.column, optional)
+        merge = _merge_call(call, partial, optional)
         if merge.dtype == call.dtype:
             merged.append(Assign(column, merge))
             results.append(Assign(column, reference(column)))
@@ -128,11 +140,11 @@ def _push(source: _Source, side: LogicalPlan, other: LogicalPlan, context: Optim
             total = context.allocator.new(column.name, merge.dtype)
             merged.append(Assign(total, merge))
             results.append(Assign(column, Cast(call.dtype, reference(total))))
-    top = Aggregate(joined, source.keys, tuple(merged))
+    top = Aggregate(input, keys, tuple(merged))
     return top if all(isinstance(result.expr, ColumnRef) for result in results) else Project(top, tuple(results))
 
 
-def _partial_call(call: AggregateCall) -> AggregateCall:
+def partial_call(call: AggregateCall) -> AggregateCall:
     """The call over the rows of one side. Sums of integers have a type that no group can exceed."""
     if call.function == "sum" and is_exact(call.dtype) and not is_decimal(call.dtype):
         return call.replace(dtype=decimal(38, 0))
