@@ -19,6 +19,7 @@ from typing import Any
 
 import duckdb
 
+from tests.plan_quality.best_order import MOST_RELATIONS, fewest_rows
 from tests.plan_quality.counts import Counts
 from tests.plan_quality.workloads import Workload
 
@@ -44,6 +45,15 @@ class DuckDBPlans:
         text = self.workload.queries[name]
         found = self.counts.of(f"duckdb {duckdb.__version__}\n{text}", lambda: intermediate(self._profile(text)))
         return [(kind, rows) for kind, rows in found]
+
+    def fewest_rows(self, name: str) -> int | None:
+        """The intermediate rows of the best order of a query's joins; None if it has too many, or something else than joins."""
+        query = self.workload.joins.get(name)
+        if query is None or len(query.relations) > MOST_RELATIONS:
+            return None
+        bound = sum(rows for _, rows in self.operators(name))
+        fewest: int = self.counts.of(f"best order below {bound}\n{query.text}", lambda: fewest_rows(query, self.load(), bound))
+        return fewest
 
     def load(self) -> duckdb.DuckDBPyConnection:
         """The connection, with all tables."""

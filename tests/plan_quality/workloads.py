@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tpch.generate import TABLES, table_files
 from tpch.queries import NUMBERS, query
+
+if TYPE_CHECKING:
+    from tests.plan_quality.movie_queries import JoinQuery
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Tables by name, each one file, and texts of queries by name."""
+    """Tables by name, each one file, and texts of queries by name; `joins` are those that are nothing but inner joins."""
 
     name: str
     tables: Mapping[str, Path]
     queries: Mapping[str, str]
+    joins: Mapping[str, JoinQuery] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -43,7 +48,8 @@ def join_order() -> Workload:
     from tests.plan_quality.movie_queries import join_queries
     from tests.plan_quality.movies import movie_tables
 
-    return Workload("join-order", movie_tables(), {one.name: one.text for one in join_queries()})
+    queries = {one.name: one for one in join_queries()}
+    return Workload("join-order", movie_tables(), {name: one.text for name, one in queries.items()}, queries)
 
 
 def star_schema() -> Workload:
