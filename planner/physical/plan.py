@@ -31,15 +31,17 @@ def plan_physical(
     options: PhysicalOptions,
     started: Mapping[int, StartedStage] | None = None,
     first_number: int = 1,
+    cardinality: CardinalityAnalysis | None = None,
 ) -> PhysicalPlan:
     """The cheapest physical plan known to the strategies, its operators numbered from `first_number`, inputs before consumers.
 
     It may hold exchanges, unless `options.single`, and several of them may have the same node as their input. `started` has, by
-    the id of a logical operator, the stage that delivers its rows already: nothing below it is planned. Raises InternalError
-    for operators that the optimizer should have removed.
+    the id of a logical operator, the stage that delivers its rows already: nothing below it is planned. `cardinality` is
+    whose estimates are used, by default one of this call's own. Raises InternalError for operators that the optimizer should have
+    removed.
     """
     started = started or {}
-    cardinality = CardinalityAnalysis()
+    cardinality = cardinality or CardinalityAnalysis()
     buckets = _bucket_count(root, options, started)
     context = PhysicalContext(allocator, options, cardinality.rows, buckets, _arithmetic_columns(root))
     planned: dict[int, Planned] = {}
