@@ -8,7 +8,7 @@ expressions appear as `(subquery 1)` and are printed below their operator.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from decimal import Decimal
 
 from planner.dtypes import DATE, TIMESTAMP, TIMESTAMPTZ
@@ -101,9 +101,9 @@ class ColumnNames:
         return f"(subquery {number})"
 
 
-def logical_text(plan: LogicalPlan) -> str:
-    """The plan as an indented tree, without a final newline."""
-    names = ColumnNames()
+def logical_text(plan: LogicalPlan, names: ColumnNames | None = None, short: Container[int] = ()) -> str:
+    """The plan as an indented tree, without a final newline. Of operators in `short`, by identity, the inputs are left out."""
+    names = names or ColumnNames()
     lines: list[str] = []
     stack: list[tuple[LogicalPlan | str, int]] = [(plan, 0)]
     while stack:
@@ -111,7 +111,11 @@ def logical_text(plan: LogicalPlan) -> str:
         if isinstance(current, str):
             lines.append("  " * depth + current)
             continue
-        lines.append("  " * depth + operator_text(current, names))
+        text = "  " * depth + operator_text(current, names)
+        if id(current) in short:
+            lines.append(f"{text} …" if current.inputs else text)
+            continue
+        lines.append(text)
         below: list[tuple[LogicalPlan | str, int]] = []
         for expr in current.expressions:
             for found in walk(expr, _SUBQUERIES):

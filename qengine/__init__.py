@@ -18,7 +18,8 @@ This package is the public API and the only one that users import:
 
 and what it is made of: `catalog` (names to table snapshots), `query` (the plans of one query and its run), `plan_cache`
 (plans by text), `query_profile` (where the time of a run went), `settings` (of a session, and their names in SQL), `statements`
-(SQL that is no query: EXPLAIN, SET, SHOW, DESCRIBE, ANALYZE), `engines` (which sessions share an engine).
+(SQL that is no query: EXPLAIN, SET, SHOW, DESCRIBE, ANALYZE), `explanation` (what EXPLAIN says),
+`engines` (which sessions share an engine).
 
 Decision: `planner` and `exec` are top-level packages beside this one, so a user's own module of that name could take their
 place. They are checked here to be our siblings; what shadows them is named.

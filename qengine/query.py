@@ -21,6 +21,7 @@ from planner.physical.inline import may_run_inline
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
 from planner.rule import OptimizerContext
+from planner.rule_trace import RuleTrace
 from planner.schema import Field
 from planner.sql import BoundQuery
 from qengine.query_profile import Record
@@ -54,12 +55,22 @@ class Query:
     def optimized(self) -> LogicalPlan:
         with self._planning:
             if self._optimized is None:
-                from exec.lower.evaluate import ConstantEvaluator
-
-                rules = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
-                context = OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
-                self._optimized = optimize(self.bound.plan, context)
+                self._optimized = optimize(self.bound.plan, self._optimizer_context())
             return self._optimized
+
+    def traced(self) -> tuple[LogicalPlan, OptimizerContext, RuleTrace]:
+        """The optimized plan, made once more, and how it came about: what was counted, and the rules that fired."""
+        trace = RuleTrace()
+        context = self._optimizer_context()
+        context.trace = trace
+        with self._planning:
+            return optimize(self.bound.plan, context), context, trace
+
+    def _optimizer_context(self) -> OptimizerContext:
+        from exec.lower.evaluate import ConstantEvaluator
+
+        rules = self.settings.disabled_rules.difference(OPTIONAL_STEPS)
+        return OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
 
     def physical(self, single: bool = False) -> PhysicalPlan:
         options = PhysicalOptions(self.workers, single, disabled=self.settings.disabled_rules)

@@ -32,6 +32,7 @@ from planner.sql.statements import (
     Statement,
 )
 from qengine.display import value_text
+from qengine.explanation import explanation_json, explanation_lines
 from qengine.settings import SETTINGS, setting
 
 if TYPE_CHECKING:
@@ -77,8 +78,10 @@ def _result(statement: Any, session: Session, query: Query) -> Result:
 
 @_result.register(Explain)
 def _explain(statement: Explain, session: Session, query: Query) -> Result:
-    frame = query(statement.query)
-    return PLAN_COLUMNS, [(line,) for line in frame.explain("stages").splitlines()]
+    current = query(statement.query)._current_query()
+    if statement.json:
+        return PLAN_COLUMNS, [(explanation_json(current, statement.verbose),)]
+    return PLAN_COLUMNS, [(line,) for line in explanation_lines(current, statement.verbose)]
 
 
 @_result.register(Set)

@@ -8,6 +8,8 @@ has a line for each of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, SampledRange, Stage, StageGraph
 from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text, window_text
@@ -38,46 +40,105 @@ from planner.tree import kind_mask, walk
 
 def physical_text(plan: PhysicalPlan) -> str:
     """The plan before it is cut, exchanges included, as an indented tree without a final newline."""
-    return "\n".join(_tree_lines(plan, ColumnNames(), {}))
+    return "\n".join("  " * line.depth + line.text for line in _operator_texts(plan, ColumnNames(), {}))
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorText:
+    """An operator of a stage on one line, and how deep it lies below the last one."""
+
+    plan: PhysicalPlan
+    depth: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The name of the operator without its arguments."""
+        return type(self.plan).__name__.removesuffix("Exec")
+
+    @property
+    def number(self) -> int:
+        """The number of the operator in its plan; 0 if it has none."""
+        return getattr(self.plan, "number", 0)
+
+    @property
+    def estimated_rows(self) -> float | None:
+        """How many rows the planner expected of it, all tasks together; None if it did not estimate that."""
+        return getattr(self.plan, "estimated_rows", None)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeText:
+    """Where the rows of a stage go: the number of the stage that reads them (None: the result), and how they travel."""
+
+    consumer: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageText:
+    """A stage with its number in the order in which stages can run; its operators from the last on, each before its inputs."""
+
+    stage: Stage
+    number: int
+    is_result: bool
+    operators: tuple[OperatorText, ...]
+    edges: tuple[EdgeText, ...]
+
+    @property
+    def head(self) -> str:
+        tasks = _count(self.stage.tasks, "task")
+        result = ", result" if self.is_result else ""
+        return f"Stage {self.number} ({self.stage.kind}, {tasks}, {self.stage.determinism}{result})"
+
+
+def stage_texts(graph: StageGraph) -> tuple[StageText, ...]:
+    """The stages of a graph; a column has the same name in all of them."""
+    names = ColumnNames()
+    numbers = {stage.id: number for number, stage in enumerate(graph.stages, start=1)}
+    return tuple(_stage_text(graph, stage, numbers, names) for stage in graph.stages)
 
 
 def stages_text(graph: StageGraph) -> str:
     """The stage graph, one block per stage, without a final newline."""
-    names = ColumnNames()
-    blocks = []
-    numbers = {stage.id: number for number, stage in enumerate(graph.stages, start=1)}
-    for stage in graph.stages:
-        tasks = f"{stage.tasks} task{'' if stage.tasks == 1 else 's'}"
-        result = ", result" if stage.id == graph.root else ""
-        lines = [f"Stage {numbers[stage.id]} ({stage.kind}, {tasks}, {stage.determinism}{result})"]
-        edges = {exchange.id: exchange for exchange in graph.inputs(stage.id)}
-        labels = {id_: f"stage {numbers[exchange.producer]}" for id_, exchange in edges.items()}
-        lines += ["  " + line for line in _tree_lines(stage.body, names, labels)]
-        for exchange in sorted(graph.outputs(stage.id), key=lambda exchange: numbers[exchange.consumer]):
-            lines.append(f"  → stage {numbers[exchange.consumer]}: {_edge_text(stage, exchange, names)}")
-        if stage.id == graph.root:
-            lines.append(f"  → result: {_dir_text(stage, stage.output, names)}")
-        blocks.append("\n".join(lines))
-    return "\n".join(blocks)
+    lines = []
+    for stage in stage_texts(graph):
+        lines.append(stage.head)
+        lines += [f"  {'  ' * operator.depth}{operator.text}" for operator in stage.operators]
+        lines += [edge_line(edge) for edge in stage.edges]
+    return "\n".join(lines)
 
 
-def _tree_lines(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str]) -> list[str]:
-    """One line for each operator; an input that several exchanges share is printed once, with a number."""
+def edge_line(edge: EdgeText) -> str:
+    return f"  → {'result' if edge.consumer is None else f'stage {edge.consumer}'}: {edge.text}"
+
+
+def _stage_text(graph: StageGraph, stage: Stage, numbers: dict[int, int], names: ColumnNames) -> StageText:
+    labels = {exchange.id: f"stage {numbers[exchange.producer]}" for exchange in graph.inputs(stage.id)}
+    operators = tuple(_operator_texts(stage.body, names, labels))
+    outputs = sorted(graph.outputs(stage.id), key=lambda exchange: numbers[exchange.consumer])
+    edges = [EdgeText(numbers[exchange.consumer], _edge_text(stage, exchange, names)) for exchange in outputs]
+    if stage.id == graph.root:
+        edges.append(EdgeText(None, _dir_text(stage, stage.output, names)))
+    return StageText(stage, numbers[stage.id], stage.id == graph.root, operators, tuple(edges))
+
+
+def _operator_texts(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str]) -> Iterator[OperatorText]:
+    """Every operator; an input that several exchanges share once in full, with a number."""
     shared = _shared_inputs(plan)
     printed: set[int] = set()
-    lines = []
     stack = [(plan, 0)]
     while stack:
         current, depth = stack.pop()
         label = f"Shared input {shared[id(current)]}" if id(current) in shared else ""
         if id(current) in printed:
-            lines.append("  " * depth + f"{label} [{names.list(current.columns)}]")
+            yield OperatorText(current, depth, f"{label} [{names.list(current.columns)}]")
             continue
         if label:
             printed.add(id(current))
-        lines.append("  " * depth + (f"{label}: " if label else "") + _operator_text(current, names, labels))
+        text = _operator_text(current, names, labels)
+        yield OperatorText(current, depth, f"{label}: {text}" if label else text)
         stack.extend((child, depth + 1) for child in reversed(current.inputs))
-    return lines
 
 
 def _shared_inputs(plan: PhysicalPlan) -> dict[int, int]:

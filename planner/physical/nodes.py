@@ -2,6 +2,7 @@
 
 Before the cut a plan holds `ExchangePlan` nodes, put there by `enforce` alone. `cut_stages` replaces each by an
 `ExchangeSource` in the consumer's body. `number` is the stable operator number that metrics and EXPLAIN use; 0 until it is given.
+`estimated_rows` are those that an operator was planned for, all tasks together; None where nobody had to know.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class TableScan(PhysicalPlan):
     row_bound: int = 2**62
     range_key: Column | None = None
     boundaries: tuple[int, ...] = ()
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -69,6 +71,7 @@ class ValuesScan(PhysicalPlan):
 
     schema: Schema
     rows: tuple[tuple[Any, ...], ...]
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -151,6 +154,7 @@ class FilterExec(PhysicalPlan):
 
     input: PhysicalPlan
     predicate: Expr
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -196,6 +200,7 @@ class JoinExec(PhysicalPlan):
     residual: Expr | None
     mark: Column | None = None
     build: str = "right"
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -225,6 +230,7 @@ class AggregateExec(PhysicalPlan):
     mode: AggregateMode
     keys: tuple[Column, ...]
     aggregates: tuple[Assign, ...]
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -244,6 +250,7 @@ class WindowExec(PhysicalPlan):
     partition: tuple[Column, ...]
     order: tuple[SortKey, ...]
     calls: tuple[Assign, ...]
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -257,6 +264,7 @@ class UnionExec(PhysicalPlan):
 
     arms: tuple[PhysicalPlan, ...]
     schema: Schema
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -270,6 +278,7 @@ class SortExec(PhysicalPlan):
 
     input: PhysicalPlan
     keys: tuple[SortKey, ...]
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -285,6 +294,7 @@ class TopNExec(PhysicalPlan):
     keys: tuple[SortKey, ...]
     limit: int
     offset: int = 0
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -306,6 +316,7 @@ class MergeExec(PhysicalPlan):
     limit: int | None = None
     offset: int = 0
     boundaries: PhysicalPlan | None = None
+    estimated_rows: float | None = None
     number: int = 0
 
     @property
@@ -339,6 +350,7 @@ class LimitExec(PhysicalPlan):
     input: PhysicalPlan
     limit: int | None
     offset: int = 0
+    estimated_rows: float | None = None
     number: int = 0
 
     @property

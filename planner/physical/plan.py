@@ -56,7 +56,7 @@ def plan_physical(
             found = _plan_started(current, stage, context)
         else:
             found = _plan_one(current, [planned[id(child)] for child in current.inputs], context)
-        planned[id(current)] = replace(found, origin=Origin(context.operator))
+        planned[id(current)] = replace(found, plan=_estimated(found.plan, found.rows), origin=Origin(context.operator))
     plan = planned[id(root)].plan
     return number_operators(plan if "reuse_exchanges" in options.disabled else reuse_exchanges(plan), first_number)
 
@@ -85,6 +85,15 @@ def number_operators(root: PhysicalPlan, first: int = 1) -> PhysicalPlan:
     numbered = rewrite(root, number, kind_mask(PhysicalPlan))
     assert isinstance(numbered, PhysicalPlan)
     return numbered
+
+
+def _estimated(plan: PhysicalPlan, rows: float) -> PhysicalPlan:
+    """The plan of a logical operator with its estimate; a projection has the rows of what it reads."""
+    if isinstance(plan, ProjectExec):
+        input = _estimated(plan.input, rows)
+        return plan if input is plan.input else plan.replace(input=input)
+    known = getattr(plan, "estimated_rows", rows)
+    return plan.replace(estimated_rows=rows) if known is None else plan
 
 
 def _plan_one(plan: LogicalPlan, inputs: list[Planned], context: PhysicalContext) -> Planned:

@@ -6,6 +6,7 @@ They run one after the other in one session that has a table `t` in memory (2 ro
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,13 +21,13 @@ FILE = Path(__file__).with_name("statements.txt")
 
 
 def answer(session: qengine.Session, text: str) -> str:
-    """The rows, values with bars between them, below the names of their columns; those of a plan alone."""
+    """The rows, values with bars between them, below the names of their columns; of a plan alone, # being times and tries."""
     try:
         table = session.sql(text).collect()
     except QEngineError as failure:
         return error_text(failure)
     if table.column_names == ["plan"]:
-        return "\n".join(table["plan"].to_pylist())
+        return re.sub(r"\d+\.\d ms|\d+(?= tried)|(?<= of )\d+(?=, )", "#", "\n".join(table["plan"].to_pylist()))
     rows = [table.column_names, *(row.values() for row in table.to_pylist())]
     return "\n".join(" | ".join(map(value_text, row)) for row in rows)
 
