@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Executed:
 
     table: pa.Table
     seconds: float
-    planning_seconds: float | None = None
+    phases: Phases
     number: int = 0
     stream: int = 0
 

@@ -82,7 +82,7 @@ def _execute(engine: Engine, statement: Statement, stream: int = 0) -> Executed:
     started = time.perf_counter()
     table = engine.run(statement)
     seconds = time.perf_counter() - started
-    return Executed(table, seconds, engine.planning_seconds(), statement.number, stream)
+    return Executed(table, seconds, engine.phases(), statement.number, stream)
 
 
 def _execute_streams(engine: Engine, streams: tuple[tuple[Statement, ...], ...], send: Callable[[Reply], None]) -> None:

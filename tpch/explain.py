@@ -37,6 +37,9 @@ def add_commands(commands: Any) -> None:
     profile.add_argument(
         "--cache", choices=("auto", "eager", "off"), default="auto", help="keep columns of files in shared memory"
     )
+    profile.add_argument(
+        "--plan-cache", choices=("auto", "off"), default="off", help="auto: reuse the plan of the runs before (default: off)"
+    )
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +59,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _profile(options: argparse.Namespace) -> int:
-    with _frame(options, cache=options.cache) as make:
+    with _frame(options, cache=options.cache, plan_cache=options.plan_cache) as make:
         profiles = [make().profile() for _ in range(options.warm + options.runs)][options.warm :]
     by_time = sorted(range(options.runs), key=lambda run: profiles[run].seconds)
     shown = by_time[(options.runs - 1) // 2]

@@ -17,7 +17,7 @@ from typing import Any
 
 from tpch.errors import TpchError
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Mode(StrEnum):
@@ -58,7 +58,8 @@ class Machine:
 class EngineRecord:
     """An engine as it took part in one mode: its version and settings, and the seconds it took to open and to load the tables.
 
-    `reason` says why it did not take part; then there is a run with UNAVAILABLE for each query.
+    `reason` says why it did not take part; then there is a run with UNAVAILABLE for each query. `variant_of` is the engine that
+    this is with other settings: a variant is nobody's peer.
     """
 
     name: str
@@ -68,6 +69,12 @@ class EngineRecord:
     startup_seconds: float | None = None
     load_seconds: float | None = None
     reason: str = ""
+    variant_of: str = ""
+
+    @property
+    def engine(self) -> str:
+        """The engine, whichever settings it has."""
+        return self.variant_of or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +83,9 @@ class Run:
 
     `number` counts the runs of a query from 1; `stream` is that of a throughput run, from 1, and 0 otherwise. `seconds` is the
     time from handing over the text to having all rows as an Arrow table; `cpu_seconds` is that of the engine's process tree
-    meanwhile; `planning_seconds` its part before anything ran, where the engine tells; `memory` the peak bytes of the process
-    tree, shared files counted once. `detail` is the first difference, or the error.
+    meanwhile. Where the engine tells, `planning_seconds` are those before anything ran, `execution_seconds` those while it ran,
+    and `delivery_seconds` those until the rows were Arrow. `memory` is the peak bytes of the process tree, shared files counted
+    once. `detail` is the first difference, or the error.
     """
 
     engine: str
@@ -88,6 +96,8 @@ class Run:
     seconds: float | None = None
     cpu_seconds: float | None = None
     planning_seconds: float | None = None
+    execution_seconds: float | None = None
+    delivery_seconds: float | None = None
     memory: int | None = None
     rows: int | None = None
     stream: int = 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tpch.arguments import add_data, add_queries, argument, count, memory, positive
-from tpch.engines import ADAPTERS, SUBJECT, parse_engines
+from tpch.engines import ADAPTERS, SUBJECT, VARIANTS, parse_engines
 from tpch.errors import TpchError
 from tpch.report.figures import Figures, figures_of
 from tpch.results import Mode, Result, write
@@ -45,6 +45,12 @@ def add_commands(commands: Any) -> None:
     runs.add_argument("--power", action="store_true", help="run the queries in the order of the power run")
     runs.add_argument(
         "--streams", type=argument(count), default=0, metavar="S", help="then a throughput run with S streams (default: none)"
+    )
+    runs.add_argument(
+        "--plan-cache",
+        choices=("both", "auto", "off"),
+        default="both",
+        help="qengine: reuse plans of texts that come again; both measures it with and without when hot (default: both)",
     )
     runs.add_argument("--out", type=Path, metavar="FILE", help=f"the result as JSON (default: {RESULTS}/TIME.json)")
 
@@ -105,6 +111,7 @@ def _run(options: argparse.Namespace) -> int:
         evict=options.evict,
         power=options.power,
         streams=options.streams,
+        variants=VARIANTS if options.plan_cache == "both" else (),
     )
     result = _measure(asked)
     write(result, out)
@@ -125,7 +132,8 @@ def _is_correct(figures: Figures, engine: str) -> bool:
 
 
 def _options(options: argparse.Namespace, **further: Any) -> Options:
-    chosen = {name: value for name in ("inline", "cache") if (value := getattr(options, name)) is not None}
+    given = ((name, getattr(options, name, None)) for name in ("inline", "cache", "plan_cache"))
+    chosen = {name: value for name, value in given if value not in (None, "both")}
     return Options(
         scale_factor=options.sf,
         folder=options.dir,
@@ -142,10 +150,14 @@ def _options(options: argparse.Namespace, **further: Any) -> Options:
 
 
 def _measure(options: Options) -> Result:
-    turns = sum(options.runs_in(mode) for mode in options.modes)
-    streams = options.streams * sum(mode is not Mode.COLD for mode in options.modes)
-    total = len(options.engines) * len(options.numbers) * (turns + streams)
-    with display(options.engines, options.numbers, total, sys.stderr) as shown:
+    names: dict[str, None] = {}
+    total = 0
+    for mode in options.modes:
+        entries = options.entries(mode)
+        names.update(dict.fromkeys(entry.name for entry in entries))
+        streams = 0 if mode is Mode.COLD else options.streams
+        total += len(entries) * len(options.numbers) * (options.runs_in(mode) + streams)
+    with display(tuple(names), options.numbers, total, sys.stderr) as shown:
         return run(options, shown)
 
 

@@ -30,7 +30,7 @@ from typing import Protocol
 from tpch import machine
 from tpch.engine_client import EngineFailure, EngineProcess, Measured, verdict_of
 from tpch.engine_messages import Executed, Failed
-from tpch.engines import ADAPTERS
+from tpch.engines import ADAPTERS, Entry
 from tpch.engines.protocol import Settings, Statement
 from tpch.errors import TpchError
 from tpch.expected import Expected
@@ -71,11 +71,25 @@ class Options:
     streams: int = 0
     seed: int | None = None
     engine_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variants: tuple[Entry, ...] = ()
     command: str = ""
 
     def runs_in(self, mode: Mode) -> int:
         """Runs that are measured."""
         return self.cold_runs if mode is Mode.COLD and self.cold_runs is not None else self.runs
+
+    def entries(self, mode: Mode) -> tuple[Entry, ...]:
+        """What takes part in a mode: each engine, and after it those of `variants` that are of it."""
+        found = []
+        for name in self.engines:
+            chosen = self.engine_options.get(name, {})
+            found.append(Entry(name, name, chosen))
+            found += [
+                replace(variant, options={**chosen, **variant.options})
+                for variant in self.variants
+                if variant.engine == name and mode in variant.modes
+            ]
+        return tuple(found)
 
 
 class Display(Protocol):
@@ -159,18 +173,17 @@ class _Benchmark:
     def _groups(self, mode: Mode) -> list[list[_Participant]]:
         """The engines that are open at the same time."""
         size = sum(path.stat().st_size for path in self._files)
-        participants = [self._participant(name, mode) for name in self._options.engines]
+        participants = [self._participant(entry, mode) for entry in self._options.entries(mode)]
         if size * _KEPT[mode] * len(participants) <= self._memory_limit:
             return [participants]
         for participant in participants:
             participant.settings_shown["turns"] = "one engine after the other"
         return [[participant] for participant in participants]
 
-    def _participant(self, name: str, mode: Mode) -> _Participant:
+    def _participant(self, entry: Entry, mode: Mode) -> _Participant:
         options = self._options
-        chosen = options.engine_options.get(name, {})
-        settings = Settings(options.folder.resolve(), self._threads, self._memory_limit, mode, chosen)
-        return _Participant(name, self._adapters[name], settings, options.timeout)
+        settings = Settings(options.folder.resolve(), self._threads, self._memory_limit, mode, entry.options)
+        return _Participant(entry, self._adapters[entry.engine], settings, options.timeout)
 
     def _measure(self, mode: Mode, group: list[_Participant]) -> None:
         try:
@@ -237,7 +250,7 @@ class _Benchmark:
         outcome = participant.execute(self._statement(asked))
         if isinstance(outcome, EngineFailure):
             return
-        verdict, detail = self._expected.verdict(participant.name, outcome[0].table, asked, self._options.seed)
+        verdict, detail = self._expected.verdict(participant.engine, outcome[0].table, asked, self._options.seed)
         if verdict is not Verdict.CORRECT:
             participant.given_up[asked] = (verdict, f"in an untimed run: {detail}")
 
@@ -268,7 +281,7 @@ class _Benchmark:
 
     def _judged(self, participant: _Participant, number: int, executed: Executed, measured: Measured) -> Run:
         seed = seed_of(self._options.seed, executed.stream)
-        verdict, detail = self._expected.verdict(participant.name, executed.table, executed.number, seed)
+        verdict, detail = self._expected.verdict(participant.engine, executed.table, executed.number, seed)
         return Run(
             participant.name,
             participant.settings.mode,
@@ -277,7 +290,9 @@ class _Benchmark:
             verdict,
             seconds=executed.seconds,
             cpu_seconds=measured.cpu_seconds,
-            planning_seconds=executed.planning_seconds,
+            planning_seconds=executed.phases.planning,
+            execution_seconds=executed.phases.execution,
+            delivery_seconds=executed.phases.delivery,
             memory=measured.memory,
             rows=executed.table.num_rows,
             stream=executed.stream,
@@ -317,8 +332,9 @@ class _Benchmark:
 class _Participant:
     """One engine in one mode: its process, opened again when it was lost, and what it has told and failed in."""
 
-    def __init__(self, name: str, adapter: str, settings: Settings, timeout: float):
-        self.name = name
+    def __init__(self, entry: Entry, adapter: str, settings: Settings, timeout: float):
+        self.name = entry.name
+        self.engine = entry.engine
         self.settings = settings
         self.settings_shown: dict[str, str] = {}
         self.reason = ""
@@ -383,6 +399,7 @@ class _Participant:
             statistics.median(self._startups) if self._startups else None,
             statistics.median(self._loads) if self._loads else None,
             self.reason,
+            "" if self.engine == self.name else self.engine,
         )
 
     def _open(self) -> EngineProcess:

@@ -33,10 +33,13 @@ def test_run_in_every_mode(arguments: list[str], tmp_path: Path, capsys: pytest.
     assert command_line.main(command) == 0
     written = capsys.readouterr()
     assert written.out.endswith("\n2/2 correct\n")
-    assert written.err.count("correct\n") == len(QUERIES) * 2 * (1 + 2 + 2 + 4)
+    hot_and_streams = 2 + 2
+    assert written.err.count("correct\n") == len(QUERIES) * (2 * (1 + 2 * hot_and_streams) + hot_and_streams)
     result = read(out)
     assert result.command.startswith("python -m tpch run --sf 0.01 ")
     assert {run.verdict for run in result.runs} == {Verdict.CORRECT}
+    variants = [(record.name, record.mode, record.settings["plan_cache"]) for record in result.engines if record.variant_of]
+    assert variants == [("qengine (no plan cache)", Mode.HOT, "off")]
     for engine in ("qengine", "duckdb"):
         for mode in Mode:
             assert all(result.median(engine, mode, number) for number in QUERIES)
@@ -47,8 +50,19 @@ def test_run_in_every_mode(arguments: list[str], tmp_path: Path, capsys: pytest.
         assert (record.load_seconds is not None) == (record.mode is Mode.MEMORY)
     for run in result.runs:
         assert run.memory is not None and 20 << 20 < run.memory < 2 << 30
-    planning = [run.planning_seconds for run in result.runs if run.engine == "qengine" and run.planning_seconds is not None]
-    assert planning and all(0 < seconds < 5 for seconds in planning)
+    for run in result.runs:
+        phases = (run.planning_seconds, run.execution_seconds, run.delivery_seconds)
+        if run.engine == "duckdb":
+            assert phases == (None, None, None)
+        else:
+            assert run.seconds is not None
+            assert 0 < sum(seconds for seconds in phases if seconds is not None) <= run.seconds
+            assert all(phases)
+    planning = {
+        engine: min(run.planning_seconds or 0.0 for run in result.runs if run.engine == engine and not run.stream)
+        for engine in ("qengine", "qengine (no plan cache)")
+    }
+    assert planning["qengine"] < planning["qengine (no plan cache)"]
 
 
 def test_check(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@
     text        a Comparison as plain text, on a terminal in colours, and as Markdown
     command     `python -m tpch compare A.json B.json`
 
-The rule, applied per engine to all queries of all modes together:
+The rule, applied per engine to all queries of all its modes and variants together:
 
 1. Times are compared as logarithms, since noise multiplies. Of one query's runs, those are left out that took far longer than
    the fastest one of the same result: interruptions only ever make a run slower (Chen and Revels, "Robust benchmarking in noisy

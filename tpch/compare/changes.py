@@ -62,10 +62,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One engine in one mode. `drift` is that of the machine as a ratio, by the engines `peers`; 1 without any."""
+    """One engine in one mode. `drift` is that of the machine as a ratio, by the engines `peers`; 1 without any.
+
+    `own` is whether it is qengine, whichever settings it was measured with.
+    """
 
     engine: str
     mode: Mode
+    own: bool
     queries: tuple[Row, ...]
     overall: tuple[Row, ...]
     drift: float = 1.0
@@ -87,8 +91,8 @@ class Comparison:
 
     @property
     def regressions(self) -> tuple[tuple[Series, Row], ...]:
-        """What is slower or broken of qengine itself, whichever settings it was measured with."""
-        return tuple((series, row) for series in self.series if _is_own(series.engine) for row in series.regressed)
+        """What is slower or broken of qengine itself."""
+        return tuple((series, row) for series in self.series if series.own for row in series.regressed)
 
 
 def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comparison:
@@ -103,7 +107,7 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
         old = record_of(before, record)
         if old is None:
             continue
-        if not _is_own(record.name) and (old.reason or record.reason):
+        if record.engine != SUBJECT and (old.reason or record.reason):
             notes.append(f"{record.name} {record.mode} was not available in both: {old.reason or record.reason}")
             continue
         notes += changes_of(old, record)
@@ -113,26 +117,26 @@ def compare(before: Result, after: Result, threshold: float = THRESHOLD) -> Comp
     if not any(pair.shifts or _has_broken(pair) for pair in pairs):
         raise TpchError("nothing can be judged: that takes two correct runs or more of a query in both results (--runs)")
     series: list[Series] = []
-    for engine in dict.fromkeys(pair.engine for pair in pairs):
-        own = [pair for pair in pairs if pair.engine == engine]
-        series += _judge(own, [_references(pair, pairs) for pair in own], threshold)
+    for product in dict.fromkeys(pair.product for pair in pairs):
+        family = [pair for pair in pairs if pair.product == product]
+        series += _judge(family, [_references(pair, pairs) for pair in family], threshold)
     notes += [
         f"{one.engine} {one.mode}: without another engine in both results, a slower machine looks like a change"
         for one in series
-        if _is_own(one.engine) and not one.peers
+        if one.own and not one.peers
     ]
     notes += [
         f"{one.engine} {one.mode}: too noisy to see less than {100 * (row.noise - 1):.0f}% in the {row.name}: "
         "measure more runs, or on a quieter machine"
         for one in series
         for row in one.overall
-        if _is_own(one.engine) and row.name == MEAN and row.noise is not None and row.noise > max(_NOISY, 1 + threshold / 100)
+        if one.own and row.name == MEAN and row.noise is not None and row.noise > max(_NOISY, 1 + threshold / 100)
     ]
     return Comparison(threshold, tuple(series), tuple(notes))
 
 
 def _judge(pairs: Sequence[EnginePair], references: Sequence[list[EnginePair]], threshold: float) -> list[Series]:
-    """All modes of one engine: their queries are one family of hypotheses, what is over all of them another."""
+    """All modes and variants of one engine: their queries are one family of hypotheses, what is over all of them another."""
     drifts = [drift_of(pair, peers) for pair, peers in zip(pairs, references, strict=True)]
     queries: list[_Tested] = []
     overall: list[_Tested] = []
@@ -145,6 +149,7 @@ def _judge(pairs: Sequence[EnginePair], references: Sequence[list[EnginePair]], 
         Series(
             pair.engine,
             pair.mode,
+            pair.product == SUBJECT,
             tuple(judged_queries.get((place, f"Q{number}")) or _unjudged(pair, number) for number in pair.queries),
             tuple(judged_overall[place, name] for name in (TOTAL, MEAN) if (place, name) in judged_overall),
             math.exp(drift.value),
@@ -206,7 +211,7 @@ def _references(pair: EnginePair, pairs: Sequence[EnginePair]) -> list[EnginePai
     return [
         peer
         for peer in pairs
-        if peer.mode is pair.mode and peer.engine != pair.engine and not _is_own(peer.engine) and peer.steady and peer.shifts
+        if peer.mode is pair.mode and peer.product not in (pair.product, SUBJECT) and peer.steady and peer.shifts
     ]
 
 
@@ -223,7 +228,3 @@ def _unjudged(pair: EnginePair, number: int) -> Row:
 
 def _has_broken(pair: EnginePair) -> bool:
     return any(_unjudged(pair, number).change is Change.BROKEN for number in pair.queries)
-
-
-def _is_own(engine: str) -> bool:
-    return engine.startswith(SUBJECT)

@@ -17,12 +17,13 @@ LEAST = 1e-6
 class EnginePair:
     """Made of the records of the same engine and mode in both results.
 
-    `queries` are in both; `samples` has the logarithms of the seconds of those with two correct runs or more in each, and
-    `shifts` what these differ by. `steady` is whether both are of the same version.
+    `product` is the engine that a variant is of, else `engine` itself. `queries` are in both; `samples` has the logarithms of
+    the seconds of those with two correct runs or more in each, and `shifts` what these differ by.
+    `steady` is whether both are of the same version.
     """
 
     def __init__(self, before: Result, after: Result, old: EngineRecord, new: EngineRecord) -> None:
-        self.engine, self.mode = new.name, new.mode
+        self.engine, self.product, self.mode = new.name, new.engine, new.mode
         self.steady = old.version == new.version
         self.queries = [number for number in before.queries if number in after.queries]
         before, after = self._results = (_only(before, new), _only(after, new))

@@ -17,7 +17,10 @@ documentation recommends them and its SQL layer is the younger part of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from tpch.results import Mode
 
 SUBJECT = "qengine"
 """The engine that a benchmark is about, if it takes part: the others are its peers, and its answers have to be exact."""
@@ -34,6 +37,20 @@ ADAPTERS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Name of each engine, and `module:class` of its adapter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How an engine takes part: with which options, under which name, in which modes."""
+
+    name: str
+    engine: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    modes: tuple[Mode, ...] = tuple(Mode)
+
+
+VARIANTS = (Entry("qengine (no plan cache)", SUBJECT, {"plan_cache": "off"}, (Mode.HOT,)),)
+"""What is measured beside an engine that takes part, to tell what one of its settings does. A variant is nobody's peer."""
 
 INSTALL: Mapping[str, str] = MappingProxyType({"daft": "pip install --no-deps daft, which asks for an older pyarrow"})
 """How to install the package of an engine that does not come with the extra `bench`."""

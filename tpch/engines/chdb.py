@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 from tpch.generate import TABLES, table_files
 
 _PRIMARY_KEYS = {
@@ -62,8 +62,8 @@ class ChDBAdapter:
         answer = self._session.query(statement.text, "Arrow")
         return pa.ipc.open_file(pa.py_buffer(answer.bytes())).read_all()
 
-    def planning_seconds(self) -> float | None:
-        return None
+    def phases(self) -> Phases:
+        return Phases()
 
     def close(self) -> None:
         self._session.close()

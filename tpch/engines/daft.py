@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 from tpch.generate import TABLES, table_files
 from tpch.results import Mode
 
@@ -43,8 +43,8 @@ class DaftAdapter:
     def run(self, statement: Statement) -> pa.Table:
         return self._daft.sql(statement.text, **self._tables).to_arrow()
 
-    def planning_seconds(self) -> float | None:
-        return None
+    def phases(self) -> Phases:
+        return Phases()
 
     def close(self) -> None:
         self._tables = {}

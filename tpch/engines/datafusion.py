@@ -10,7 +10,7 @@ import os
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 from tpch.generate import TABLES, table_files
 
 
@@ -49,8 +49,8 @@ class DataFusionAdapter:
     def run(self, statement: Statement) -> pa.Table:
         return self._context.sql(statement.text).to_arrow_table()
 
-    def planning_seconds(self) -> float | None:
-        return None
+    def phases(self) -> Phases:
+        return Phases()
 
     def close(self) -> None:
         del self._context

@@ -10,7 +10,7 @@ import threading
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 from tpch.generate import TABLES, table_files
 
 
@@ -44,8 +44,8 @@ class DuckDBAdapter:
             self._local.cursor = self._connection.cursor()
         return self._local.cursor.sql(statement.text).to_arrow_table()
 
-    def planning_seconds(self) -> float | None:
-        return None
+    def phases(self) -> Phases:
+        return Phases()
 
     def close(self) -> None:
         self._connection.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 from tpch.generate import TABLES, table_files
 
 
@@ -39,8 +39,8 @@ class PolarsAdapter:
         frame = self._queries[statement.number](self._tables, statement.parameters)
         return frame.collect(engine="streaming").to_arrow()
 
-    def planning_seconds(self) -> float | None:
-        return None
+    def phases(self) -> Phases:
+        return Phases()
 
     def close(self) -> None:
         self._tables = {}

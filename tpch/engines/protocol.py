@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -44,6 +44,17 @@ class Statement:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
+class Phases(NamedTuple):
+    """Where the time of one query went, in seconds: before anything ran, while it ran, and until its rows were Arrow.
+
+    None is what the engine does not tell.
+    """
+
+    planning: float | None = None
+    execution: float | None = None
+    delivery: float | None = None
+
+
 class Engine(Protocol):
     """An engine in its own process. Whatever its methods raise is a verdict of the benchmark, with the first line as detail."""
 
@@ -63,8 +74,8 @@ class Engine(Protocol):
     def run(self, statement: Statement) -> pa.Table:
         """The whole answer. Several threads may call this at once, each a stream of its own."""
 
-    def planning_seconds(self) -> float | None:
-        """The part of this thread's last `run` before anything was executed, where the engine tells."""
+    def phases(self) -> Phases:
+        """Of this thread's last `run`, where the engine tells."""
 
     def close(self) -> None:
         """End the session and what belongs to it."""

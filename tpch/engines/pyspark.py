@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 from tpch.generate import TABLES, table_files
 
 _HEAP_SHARE = 0.75
@@ -60,13 +60,10 @@ class PySparkAdapter:
         self._local.frame = frame
         return table
 
-    def planning_seconds(self) -> float | None:
-        frame = getattr(self._local, "frame", None)
-        if frame is None:
-            return None
-        phases = frame._jdf.queryExecution().tracker().phases()
+    def phases(self) -> Phases:
+        phases = self._local.frame._jdf.queryExecution().tracker().phases()
         names = [name for name in ("parsing", "analysis", "optimization", "planning") if phases.contains(name)]
-        return float(sum(phases.apply(name).durationMs() for name in names)) / 1000
+        return Phases(sum(phases.apply(name).durationMs() for name in names) / 1000)
 
     def close(self) -> None:
         self._session.stop()

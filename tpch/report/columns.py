@@ -45,7 +45,7 @@ def engine_columns(mode: ModeFigures) -> tuple[Column, ...]:
 
 def leaders(column: Column, mode: ModeFigures) -> frozenset[str]:
     """The engines with the least total or mean; none unless at least two answered every query."""
-    complete = {engine.name: column.value(engine) for engine in mode.engines if engine.complete}
+    complete = {engine.name: column.value(engine) for engine in mode.engines if engine.complete and not engine.variant_of}
     if column.field not in ("total", "geometric_mean") or len(complete) < 2:
         return frozenset()
     return frozenset(name for name, value in complete.items() if value == min(complete.values()))

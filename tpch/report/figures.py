@@ -34,8 +34,9 @@ reduce the comparison of all others to two queries.
 class QueryFigures:
     """One query of one engine: the median of its runs, their extremes, and what was wrong with the first that was not correct.
 
-    `verdict` is None without a run. `ratio` is the median over that of the fastest peer; `cumulative` the sum of the medians
-    of the common queries up to this one, in the order of the result, if it is one of them.
+    `verdict` is None without a run. Processor time, memory and the three phases of a run (planning, execution, delivery) are
+    medians too, where an engine tells them; memory is the peak. `ratio` is the median over that of the fastest peer;
+    `cumulative` the sum of the medians of the common queries up to this one, in the order of the result, if it is one of them.
     """
 
     query: int
@@ -47,6 +48,8 @@ class QueryFigures:
     maximum: float | None
     cpu_seconds: float | None
     planning_seconds: float | None
+    execution_seconds: float | None
+    delivery_seconds: float | None
     memory: int | None
     rows: int | None
     ratio: float | None = None
@@ -76,13 +79,15 @@ class EngineFigures:
     """One engine in one mode. Sums and means are over the `correct` queries, `common_total` over the common ones.
 
     `ratio` is the geometric mean of the ratios of its queries, `fastest` the number of queries in which no engine was faster,
-    `total_ratio` its common total over the least of a peer. An engine that is not compared has no common total.
+    `total_ratio` its common total over the least of a peer. An engine that is not compared has no common total, and a variant
+    of an engine is the fastest in nothing.
     """
 
     name: str
     version: str
     settings: dict[str, str]
     reason: str
+    variant_of: str
     startup_seconds: float | None
     load_seconds: float | None
     queries: tuple[QueryFigures, ...]
@@ -91,12 +96,14 @@ class EngineFigures:
     geometric_mean: float | None
     cpu_seconds: float | None
     planning_seconds: float | None
+    execution_seconds: float | None
+    delivery_seconds: float | None
     memory: int | None
     streams: StreamFigures | None
     common_total: float | None = None
     ratio: float | None = None
     total_ratio: float | None = None
-    fastest: int = 0
+    fastest: int | None = None
 
     @property
     def complete(self) -> bool:
@@ -158,11 +165,6 @@ def figures_of(result: Result) -> Figures:
     return Figures(**conditions, modes=tuple(_mode_figures(result, mode) for mode in Mode if mode in measured))
 
 
-def product(engine: str) -> str:
-    """The engine without its variant: `qengine` of `qengine (no plan cache)`. Variants of a product are not its peers."""
-    return engine.partition(" ")[0]
-
-
 def _mode_figures(result: Result, mode: Mode) -> ModeFigures:
     records = [record for record in result.engines if record.mode is mode]
     known = {record.name for record in records}
@@ -195,6 +197,7 @@ def _engine_figures(result: Result, record: EngineRecord) -> EngineFigures:
         version=record.version,
         settings=dict(record.settings),
         reason=record.reason,
+        variant_of=record.variant_of,
         startup_seconds=record.startup_seconds,
         load_seconds=record.load_seconds,
         queries=tuple(queries),
@@ -203,6 +206,8 @@ def _engine_figures(result: Result, record: EngineRecord) -> EngineFigures:
         geometric_mean=_geometric_mean(medians),
         cpu_seconds=_sum(query.cpu_seconds for query in queries if query.median is not None),
         planning_seconds=_sum(query.planning_seconds for query in queries if query.median is not None),
+        execution_seconds=_sum(query.execution_seconds for query in queries if query.median is not None),
+        delivery_seconds=_sum(query.delivery_seconds for query in queries if query.median is not None),
         memory=_peak(query.memory for query in queries),
         streams=_stream_figures([run for run in result.runs if run.stream > 0]),
     )
@@ -222,6 +227,8 @@ def _query_figures(result: Result, record: EngineRecord, number: int) -> QueryFi
         maximum=max(seconds, default=None),
         cpu_seconds=_median(run.cpu_seconds for run in runs),
         planning_seconds=_median(run.planning_seconds for run in runs),
+        execution_seconds=_median(run.execution_seconds for run in runs),
+        delivery_seconds=_median(run.delivery_seconds for run in runs),
         memory=_peak(run.memory for run in runs),
         rows=next((run.rows for run in runs if run.rows is not None), None),
     )
@@ -258,19 +265,20 @@ def _with_common(engine: EngineFigures, common: Sequence[int]) -> EngineFigures:
 
 def _beside_peers(engine: EngineFigures, engines: Sequence[EngineFigures]) -> EngineFigures:
     """The same engine with the figures that need the others."""
-    peers = [peer for peer in engines if product(peer.name) != product(engine.name)]
+    rivals = [other for other in engines if not other.variant_of]
+    peers = [rival for rival in rivals if rival.name not in (engine.name, engine.variant_of)]
     queries = []
     for place, query in enumerate(engine.queries):
         best = _least(peer.queries[place].median for peer in peers)
-        least = _least(other.queries[place].median for other in engines)
-        fastest = len(engines) > 1 and query.median is not None and query.median == least
+        least = _least(rival.queries[place].median for rival in rivals)
+        fastest = bool(peers) and not engine.variant_of and query.median is not None and query.median == least
         queries.append(replace(query, ratio=_ratio(query.median, best), fastest=fastest))
     return replace(
         engine,
         queries=tuple(queries),
         ratio=_geometric_mean(query.ratio for query in queries if query.ratio is not None),
         total_ratio=_ratio(engine.common_total, _least(peer.common_total for peer in peers)),
-        fastest=sum(query.fastest for query in queries),
+        fastest=None if engine.variant_of else sum(query.fastest for query in queries),
     )
 
 

@@ -38,10 +38,16 @@ DEFINITIONS = (
     ),
     (
         "Ratio",
-        "the time over that of the fastest peer of the same query: below 1 is faster than all of them. Variants of one "
-        "engine are not peers of each other. The ratio of an engine is the geometric mean of those of its queries.",
+        "the time over that of the fastest peer of the same query: below 1 is faster than all of them. A variant of "
+        "an engine, which is measured to tell what one of its settings does, is nobody’s peer. The "
+        "ratio of an engine is the geometric mean of those of its queries.",
     ),
     ("CPU", "seconds of all processes of the engine together, in the system and in user code."),
+    (
+        "Planning, execution, delivery",
+        "the parts of the time of a run, where the engine tells them: before anything ran, while it ran, and until the rows "
+        "were Arrow. With a plan cache, a text that comes again is hardly planned.",
+    ),
     (
         "Memory",
         "the peak of the anonymous resident memory of the engine’s process tree plus the shared files it maps, "

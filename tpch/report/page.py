@@ -48,7 +48,7 @@ def as_html(figures: Figures) -> str:
 
 
 def _header(figures: Figures) -> Markup:
-    names = figures.engine_names
+    names = tuple(dict.fromkeys(engine.variant_of or engine.name for mode in figures.modes for engine in mode.engines))
     against = f"{names[0]} beside {_listed(names[1:])}" if len(names) > 1 else "".join(names)
     queries = f"{len(figures.queries)} {'query' if len(figures.queries) == 1 else 'queries'}"
     threads = f"{figures.threads} {'thread' if figures.threads == 1 else 'threads'} each"
@@ -86,7 +86,8 @@ def _glance(figures: Figures, slots: dict[str, int]) -> Markup:
 
 def _glance_card(mode: ModeFigures, place: int, queries: int, slots: dict[str, int]) -> Markup:
     ranked = sorted(enumerate(mode.engines), key=lambda pair: (pair[1].common_total is None, pair[1].common_total or 0.0))
-    rows = [_total_bar(engine, f"/modes/{place}/engines/{index}", engine is ranked[0][1]) for index, engine in ranked]
+    first = next((engine for _, engine in ranked if not engine.variant_of), None)
+    rows = [_total_bar(engine, f"/modes/{place}/engines/{index}", engine is first) for index, engine in ranked]
     return element(
         "article",
         element("h3", TITLES[mode.mode]),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tpch.engines.protocol import Settings, Statement
+from tpch.engines.protocol import Phases, Settings, Statement
 
 SLOW_SECONDS = 0.3
 
@@ -50,8 +50,8 @@ class FakeEngine:
                 return table.slice(1)
         return table
 
-    def planning_seconds(self) -> float | None:
-        return 0.001
+    def phases(self) -> Phases:
+        return Phases(0.001, 0.002, 0.003)
 
     def close(self) -> None:
         self._note("close")

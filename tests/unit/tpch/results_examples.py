@@ -10,6 +10,7 @@ from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict
 
 ALL_QUERIES = tuple(range(1, 23))
 SEVEN_ENGINES = ("qengine", "duckdb", "polars", "datafusion", "chdb", "daft", "pyspark")
+VARIANT = "qengine (no plan cache)"
 
 # Seconds of the query of average size, roughly as far apart as the real engines are.
 SPEED = {"qengine": 0.04, "duckdb": 0.075, "polars": 0.08, "datafusion": 0.14, "chdb": 0.23, "daft": 0.3, "pyspark": 1.7}
@@ -89,7 +90,7 @@ def corner_results() -> dict[str, Result]:
     two = ("qengine", "duckdb")
     long_names = (
         "qengine",
-        "qengine (no plan cache)",
+        VARIANT,
         "an engine with quite a long name 2.0.1rc3",
         "x" * 60,
         "<b>&\"'</b>",
@@ -97,6 +98,7 @@ def corner_results() -> dict[str, Result]:
     return {
         "seven engines": plain,
         "trouble": troubled_result(),
+        "a variant": example_result(("qengine", VARIANT, "duckdb"), (Mode.COLD, Mode.HOT)),
         "one engine": example_result(("qengine",), (Mode.HOT,)),
         "two engines": example_result(two),
         "only peers": example_result(("duckdb", "polars"), (Mode.HOT,)),
@@ -120,8 +122,9 @@ def corner_results() -> dict[str, Result]:
 
 
 def _record(engine: str, mode: Mode, reason: str, draw: random.Random) -> EngineRecord:
+    variant_of = "qengine" if engine == VARIANT else ""
     if reason:
-        return EngineRecord(engine, mode, reason=reason)
+        return EngineRecord(engine, mode, reason=reason, variant_of=variant_of)
     return EngineRecord(
         engine,
         mode,
@@ -129,6 +132,7 @@ def _record(engine: str, mode: Mode, reason: str, draw: random.Random) -> Engine
         settings={"threads": "2", "memory limit": "16 GiB"},
         startup_seconds=STARTUP.get(engine, 0.1) * draw.lognormvariate(0, 0.1),
         load_seconds=draw.uniform(1, 4) if mode is Mode.MEMORY else None,
+        variant_of=variant_of,
     )
 
 
@@ -142,7 +146,9 @@ def _run(engine: str, mode: Mode, query: int, number: int, base: float, draw: ra
         Verdict.CORRECT,
         seconds=seconds,
         cpu_seconds=seconds * draw.uniform(1.2, 1.95),
-        planning_seconds=0.004 * draw.lognormvariate(0, 0.2) if engine == "qengine" else None,
+        planning_seconds=0.05 * seconds if engine in ("qengine", VARIANT, "pyspark") else None,
+        execution_seconds=0.85 * seconds if engine in ("qengine", VARIANT) else None,
+        delivery_seconds=0.08 * seconds if engine in ("qengine", VARIANT) else None,
         memory=int(draw.uniform(0.3, 3) * (1 << 30)),
         rows=1 + query * 7 % 100,
     )

@@ -291,6 +291,32 @@ def test_slower_peers_are_shown_and_no_regression():
     assert rows_of(comparison, Change.SLOWER, "polars") >= {"Q1", "Q2"}
 
 
+def test_a_variant_is_judged_with_its_engine_and_is_no_peer():
+    dice = random.Random(7)
+    times = {(engine, query): (0.1, 0.02) for engine in ("qengine", "qengine (off)", "duckdb") for query in QUERIES}
+    results = [draw(dice, 5, times) for _ in range(2)]
+    before, after = (
+        replace(
+            result,
+            engines=tuple(
+                replace(record, variant_of="qengine" if record.name == "qengine (off)" else "") for record in result.engines
+            ),
+        )
+        for result in results
+    )
+    assert not compare(before, after).regressions
+    slower = tuple(
+        replace(run, seconds=3 * (run.seconds or 0.0)) if run.engine == "qengine (off)" else run for run in after.runs
+    )
+    comparison = compare(before, replace(after, runs=slower))
+    assert {series.engine for series, _ in comparison.regressions} == {"qengine (off)"}
+    assert {series.engine: series.peers for series in comparison.series} == {
+        "qengine": ("duckdb",),
+        "qengine (off)": ("duckdb",),
+        "duckdb": (),
+    }
+
+
 def test_a_peer_of_another_version_tells_nothing_of_the_machine():
     result = steady()
     newer = replace(result, engines=(result.engines[0], replace(result.engines[1], version="2.0")))

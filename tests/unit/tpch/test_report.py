@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from tests.unit.tpch.page_reader import Element, read_page
-from tests.unit.tpch.results_examples import ALL_QUERIES, corner_results, example_result, troubled_result
+from tests.unit.tpch.results_examples import ALL_QUERIES, VARIANT, corner_results, example_result, troubled_result
 from tpch.report import FORMATS, render
 from tpch.report.charts import _apart, _axis
 from tpch.report.figures import EngineFigures, ModeFigures, figures_of
-from tpch.results import Mode, Result, Run, Verdict
+from tpch.results import EngineRecord, Mode, Result, Run, Verdict
 
 CORNERS = corner_results()
 every_corner = pytest.mark.parametrize("result", CORNERS.values(), ids=[name.replace(" ", "-") for name in CORNERS])
@@ -99,10 +99,15 @@ def test_the_ratio_is_over_the_fastest_peer_of_each_query():
     assert [query.cumulative for query in ours.queries] == [1.0, 4.0]
 
 
-def test_variants_of_an_engine_are_no_peers_of_each_other():
-    result = small(*timed("qengine", 1, 1.0), *timed("qengine (no plan cache)", 1, 2.0), *timed("a", 1, 4.0), queries=(1,))
-    ours, variant, a = of_mode(result, Mode.HOT).engines
-    assert (ours.ratio, variant.ratio, a.ratio) == (pytest.approx(0.25), pytest.approx(0.5), pytest.approx(4.0))
+def test_a_variant_of_an_engine_is_nobodys_peer_and_never_the_fastest():
+    result = small(*timed("qengine", 1, 2.0), *timed(VARIANT, 1, 1.0), *timed("a", 1, 4.0), *timed("b", 1, 8.0), queries=(1,))
+    records = [EngineRecord(name, Mode.HOT, variant_of="qengine" if name == VARIANT else "") for name in ("qengine", VARIANT)]
+    ours, variant, a, b = of_mode(replace(result, engines=tuple(records)), Mode.HOT).engines
+    assert [engine.ratio for engine in (ours, variant, a, b)] == pytest.approx([0.5, 0.25, 2.0, 4.0])
+    assert [engine.total_ratio for engine in (ours, variant, a, b)] == pytest.approx([0.5, 0.25, 2.0, 4.0])
+    assert [engine.fastest for engine in (ours, variant, a, b)] == [1, None, 0, 0]
+    alone = of_mode(replace(small(*timed("qengine", 1, 2.0), *timed(VARIANT, 1, 1.0)), engines=tuple(records)), Mode.HOT)
+    assert [(engine.ratio, engine.total_ratio) for engine in alone.engines] == [(None, None)] * 2
 
 
 def test_a_report_is_about_qengine_wherever_it_stands_and_else_about_the_first():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tpch.errors import TpchError
-from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, geometric_mean, read, write
+from tpch.results import FORMAT, EngineRecord, Machine, Mode, Result, Run, Verdict, geometric_mean, read, write
 
 RESULT = Result(
     started="2026-01-02T03:04:05Z",
@@ -54,8 +54,9 @@ def test_medians_are_of_runs_outside_of_streams_and_only_of_correct_ones():
         ("[]", "no result"),
         ("{}", "no result"),
         ('{"format": 99}', "another version"),
-        ('{"format": 1}', "damaged"),
-        (json.dumps({"format": 1, "queries": [], "machine": {}, "engines": [], "runs": []}), "damaged"),
+        ('{"format": 1}', "another version"),
+        (json.dumps({"format": FORMAT}), "damaged"),
+        (json.dumps({"format": FORMAT, "queries": [], "machine": {}, "engines": [], "runs": []}), "damaged"),
     ],
 )
 def test_files_that_are_no_results(tmp_path, content, complaint):

@@ -13,6 +13,7 @@ import pytest
 
 from tests.unit.tpch.fake_engine import SLOW_SECONDS
 from tpch import answers, runner
+from tpch.engines import Entry
 from tpch.errors import TpchError
 from tpch.generate import generate
 from tpch.generator import Storage
@@ -92,7 +93,7 @@ def test_the_engines_take_turns(benchmark: Benchmark) -> None:
     for each in result.runs:
         assert each.verdict is Verdict.CORRECT
         assert each.seconds is not None and 0 < each.seconds < 5
-        assert each.planning_seconds == 0.001
+        assert (each.planning_seconds, each.execution_seconds, each.delivery_seconds) == (0.001, 0.002, 0.003)
         assert each.memory is not None and 5 << 20 < each.memory < 1 << 30
         assert each.rows == query_rows(each.query)
     assert result.median("qengine", Mode.HOT, 1) is not None
@@ -100,6 +101,21 @@ def test_the_engines_take_turns(benchmark: Benchmark) -> None:
     assert (record.name, record.version, record.settings, record.reason) == ("qengine", "1.2.3", {"threads": "2"}, "")
     assert record.startup_seconds is not None and record.load_seconds is None
     assert (result.scale_factor, result.queries, result.threads) == ("0.01", (1, 6), 2)
+
+
+def test_variants_run_beside_their_engine_where_they_apply(benchmark: Benchmark) -> None:
+    variant = Entry("qengine (slow)", "qengine", {"1": "slow"}, (Mode.HOT,))
+    result, _, _ = benchmark(engines=("qengine", "peer"), modes=(Mode.COLD, Mode.HOT), numbers=(1,), variants=(variant,))
+    assert [(record.name, record.mode, record.variant_of) for record in result.engines] == [
+        ("qengine", Mode.COLD, ""),
+        ("peer", Mode.COLD, ""),
+        ("qengine", Mode.HOT, ""),
+        ("qengine (slow)", Mode.HOT, "qengine"),
+        ("peer", Mode.HOT, ""),
+    ]
+    seconds = {name: result.median(name, Mode.HOT, 1) for name in ("qengine", "qengine (slow)")}
+    assert seconds["qengine"] is not None and seconds["qengine"] < SLOW_SECONDS
+    assert seconds["qengine (slow)"] is not None and seconds["qengine (slow)"] >= SLOW_SECONDS
 
 
 def query_rows(number: int) -> int:
