@@ -20,6 +20,7 @@ from planner.optimizer.fold_with_evaluator import fold_with_evaluator
 from planner.optimizer.merge_filters import merge_filters
 from planner.optimizer.merge_limits import merge_limits
 from planner.optimizer.merge_projects import merge_projects
+from planner.optimizer.merge_scalar_subqueries import merge_scalar_subqueries
 from planner.optimizer.merge_unions import merge_unions
 from planner.optimizer.order_joins import order_joins
 from planner.optimizer.propagate_empty_relation import propagate_empty_relation
@@ -55,6 +56,8 @@ BATCHES: tuple[Batch, ...] = (
     fixed_point("expressions", *_EXPRESSIONS),
     # Before everything that looks at operators: no other rule has to know subqueries or dependent joins.
     fixed_point("unnest", unnest_subqueries, eliminate_dependent_join),
+    # While equal subqueries still look alike: later each gets filters and loses columns of its own.
+    fixed_point("scalar subqueries", merge_scalar_subqueries),
     # While the filters still lie over whole join trees; it must not run twice, see there.
     once("derive", derive_predicates_from_or),
     # Together, because each of these makes room for the others: a filter that sinks meets the next projection, join or

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planner.analysis.free_columns import free_columns, output_ids
@@ -13,9 +12,10 @@ from planner.expr.equality import same_expression
 from planner.expr.nodes import Assign, ColumnRef, Compare, CompareOp, Expr, conjuncts
 from planner.expr.substitute import rename
 from planner.join_kind import JoinKind
-from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Scan, pass_through
+from planner.logical.nodes import Aggregate, Filter, Join, LogicalPlan, Project, Scan
 from planner.logical.same_plan import same_plan
 from planner.optimizer.push_aggregate_through_join import AggregateOverJoin, aggregate_over_join, merge_partials, partial_call
+from planner.optimizer.row_paths import Path, paths_down, rebuilt
 from planner.rule import OptimizerContext, rule
 from planner.schema import Column
 from planner.tree import kind_mask, walk
@@ -69,14 +69,15 @@ def _reuse(source: AggregateOverJoin, side: LogicalPlan, other: LogicalPlan, con
         return None
     if any(argument.dtype in (VARCHAR, BLOB) for _, call in source.calls for argument in call.arguments):
         return None
-    for path in _paths_to_semi_joins(other, frozenset(column.id for column in outer_of.values())):
-        groups = _match(path[-1], side, equal)
+    for path in paths_down(other, frozenset(column.id for column in outer_of.values())):
+        semi = path[-1]
+        if not isinstance(semi, Join) or semi.kind is not JoinKind.SEMI:
+            continue
+        groups = _match(semi, side, equal)
         if groups is None:
             continue
-        semi = path[-1]
-        assert isinstance(semi, Join)
         partials, widened = _with_partials(groups, source, side, context)
-        joined = _rebuilt(path, Join(semi.left, widened, JoinKind.INNER, semi.condition), partials)
+        joined = rebuilt(path, Join(semi.left, widened, JoinKind.INNER, semi.condition), partials)
         keys = tuple(rename(key, outer_of) for key in source.keys)
         return merge_partials(source, keys, joined, partials, False, context)
     return None
@@ -91,29 +92,6 @@ def _equalities(condition: Expr, left: LogicalPlan, right: LogicalPlan) -> tuple
     return tuple((a.column, b.column) for a, b in pairs) if len(pairs) == len(terms) else ()
 
 
-Path = tuple[LogicalPlan, ...]
-
-
-def _paths_to_semi_joins(root: LogicalPlan, needed: frozenset[int]) -> Iterable[Path]:
-    """Operators from the root down to a semi join, all of which have the needed columns and pass rows of the next one on."""
-    stack: list[Path] = [(root,)]
-    while stack:
-        path = stack.pop()
-        plan = path[-1]
-        if not needed <= output_ids(plan):
-            continue
-        match plan:
-            case Filter() | Project():
-                stack.append((*path, plan.input))
-            case Join(kind=JoinKind.SEMI):
-                yield path
-                stack.append((*path, plan.left))
-            case Join(kind=JoinKind.ANTI | JoinKind.LEFT):
-                stack.append((*path, plan.left))
-            case Join(kind=JoinKind.INNER):
-                stack += ((*path, plan.left), (*path, plan.right))
-
-
 @dataclass(frozen=True, slots=True)
 class _Groups:
     """The right side of a semi join: operators over an aggregate, from the top down."""
@@ -122,9 +100,8 @@ class _Groups:
     aggregate: Aggregate
 
 
-def _match(semi: LogicalPlan, side: LogicalPlan, equal: tuple[tuple[Column, Column], ...]) -> _Groups | None:
+def _match(semi: Join, side: LogicalPlan, equal: tuple[tuple[Column, Column], ...]) -> _Groups | None:
     """The groups of a semi join that are those of `side` by the columns that are equal to the same ones."""
-    assert isinstance(semi, Join)
     above: list[LogicalPlan] = []
     plan = semi.right
     source_of = {column.id: column.id for column in plan.columns}
@@ -159,20 +136,5 @@ def _with_partials(
             known = context.allocator.new(column.name, wanted.dtype)
             calls.append(Assign(known, wanted))
         partials.append(known)
-    plan = _rebuilt((*groups.above, aggregate), aggregate.replace(aggregates=tuple(calls)), tuple(partials))
+    plan = rebuilt((*groups.above, aggregate), aggregate.replace(aggregates=tuple(calls)), tuple(partials))
     return tuple(partials), plan
-
-
-def _rebuilt(path: Path, last: LogicalPlan, added: tuple[Column, ...]) -> LogicalPlan:
-    """The operators of a path over another last one, whose new columns all of them pass on."""
-    plan = last
-    for above, below in zip(reversed(path[:-1]), reversed(path[1:]), strict=True):
-        if isinstance(above, Project):
-            missing = tuple(column for column in dict.fromkeys(added) if column.id not in output_ids(above))
-            plan = Project(plan, above.assigns + pass_through(missing))
-        elif isinstance(above, Filter):
-            plan = above.replace(input=plan)
-        else:
-            assert isinstance(above, Join)
-            plan = above.replace(left=plan) if above.left is below else above.replace(right=plan)
-    return plan
