@@ -22,7 +22,19 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tpch import process_tree
-from tpch.engine_messages import Done, Execute, Executed, ExecuteStreams, Failed, Load, Open, Opened, Reply, Request
+from tpch.engine_messages import (
+    Done,
+    Execute,
+    Executed,
+    ExecuteStreams,
+    Failed,
+    Load,
+    Open,
+    Opened,
+    Reply,
+    Request,
+    StreamsDone,
+)
 from tpch.engines.protocol import Settings, Statement
 from tpch.results import Verdict
 
@@ -38,6 +50,8 @@ _OUT_OF_MEMORY = re.compile(
     re.IGNORECASE,
 )
 _CLOSE_PATIENCE = 5.0
+
+StreamReply = Executed | Failed | StreamsDone
 
 
 class EngineFailure(Exception):
@@ -141,16 +155,19 @@ class EngineProcess:
         assert isinstance(reply, Executed)
         return reply, measured
 
-    def execute_streams(self, streams: Sequence[Sequence[Statement]]) -> Iterator[tuple[Executed | Failed, Measured]]:
-        """Run streams side by side; each query as it is done, with the peak of memory so far. Raises EngineFailure."""
+    def execute_streams(self, streams: Sequence[Sequence[Statement]]) -> Iterator[tuple[StreamReply, Measured]]:
+        """Run streams side by side; each query as it is done, with the peak of memory so far; at last StreamsDone.
+
+        Raises EngineFailure.
+        """
         watch = self._watch()
         self._send(ExecuteStreams(tuple(tuple(stream) for stream in streams)))
         while True:
             reply = self._receive(watch, self._timeout * len(streams))
-            if isinstance(reply, Done):
-                return
-            assert isinstance(reply, Executed | Failed)
+            assert isinstance(reply, StreamReply)
             yield reply, watch.measured
+            if isinstance(reply, StreamsDone):
+                return
 
     def settle(self, longest: float = 30.0) -> None:
         """Wait until the tree does nothing in the background any more: at most 5 % of a core for a fifth of a second."""

@@ -30,7 +30,7 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteStreams:
-    """Run streams of queries side by side, each in order; answered with Executed or Failed for each query, then Done."""
+    """Run streams of queries side by side, each in order; answered with Executed or Failed for each query, then StreamsDone."""
 
     streams: tuple[tuple[Statement, ...], ...]
 
@@ -69,4 +69,12 @@ class Failed:
     stream: int = 0
 
 
-Reply = Opened | Done | Executed | Failed
+@dataclass(frozen=True, slots=True)
+class StreamsDone:
+    """`seconds` from the start of the first stream to the end of the last one, and those of each stream."""
+
+    seconds: float
+    stream_seconds: tuple[float, ...]
+
+
+Reply = Opened | Done | Executed | Failed | StreamsDone

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from tpch.engine_messages import Done, Execute, Executed, Failed, Load, Open, Opened, Reply, Request
+from tpch.engine_messages import Done, Execute, Executed, Failed, Load, Open, Opened, Reply, Request, StreamsDone
 from tpch.engines import INSTALL
 from tpch.engines.protocol import Engine, Statement
 
@@ -57,9 +57,7 @@ def serve(connection: Connection, adapter: str) -> None:
             elif isinstance(request, Execute):
                 connection.send(_execute(engine, request.statement))
             else:
-                started = time.perf_counter()
                 _execute_streams(engine, request.streams, connection.send)
-                connection.send(Done(time.perf_counter() - started))
         except ModuleNotFoundError as error:
             how = INSTALL.get(error.name or "", "pip install 'qengine[bench]'")
             connection.send(Failed(f"{error.name} is not installed: {how}"))
@@ -86,23 +84,34 @@ def _execute(engine: Engine, statement: Statement, stream: int = 0) -> Executed:
 
 
 def _execute_streams(engine: Engine, streams: tuple[tuple[Statement, ...], ...], send: Callable[[Reply], None]) -> None:
-    lock = threading.Lock()
+    """Streams only queue their answers, so that none waits until another's is sent."""
+    replies: queue.SimpleQueue[Executed | Failed | None] = queue.SimpleQueue()
+    times: dict[int, tuple[float, float]] = {}
 
     def run(stream: int, statements: tuple[Statement, ...]) -> None:
+        began = time.perf_counter()
         for statement in statements:
-            reply: Reply
             try:
-                reply = _execute(engine, statement, stream)
+                replies.put(_execute(engine, statement, stream))
             except BaseException as error:
-                reply = Failed(describe(error), statement.number, stream)
-            with lock:
-                send(reply)
+                replies.put(Failed(describe(error), statement.number, stream))
+        times[stream] = began, time.perf_counter()
+        replies.put(None)
 
     threads = [threading.Thread(target=run, args=item) for item in enumerate(streams, start=1)]
     for thread in threads:
         thread.start()
+    running = len(threads)
+    while running:
+        reply = replies.get()
+        if reply is None:
+            running -= 1
+        else:
+            send(reply)
     for thread in threads:
         thread.join()
+    elapsed = max(end for _, end in times.values()) - min(began for began, _ in times.values())
+    send(StreamsDone(elapsed, tuple(end - began for _, (began, end) in sorted(times.items()))))
 
 
 def main() -> None:

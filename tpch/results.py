@@ -105,6 +105,19 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Throughput:
+    """A throughput run of one engine to its end: from the start of the first stream to the end of the last one, and of each.
+
+    Its queries are runs with the number of their stream. Without such a record it ended before its queries did.
+    """
+
+    engine: str
+    mode: Mode
+    seconds: float
+    stream_seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """What was asked for and where it ran; the head of a result and of the figures that are computed from it.
 
@@ -123,10 +136,15 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Result(Conditions):
-    """One benchmark: its conditions, who took part, and every run."""
+    """One benchmark: its conditions, who took part, every run, and the throughput runs."""
 
     engines: tuple[EngineRecord, ...]
     runs: tuple[Run, ...]
+    throughput: tuple[Throughput, ...] = ()
+
+    def throughput_of(self, engine: str, mode: Mode) -> Throughput | None:
+        """The throughput run of an engine in a mode, if it came to its end."""
+        return next((found for found in self.throughput if (found.engine, found.mode) == (engine, mode)), None)
 
     def runs_of(self, engine: str, mode: Mode, query: int) -> tuple[Run, ...]:
         """The runs of one query outside of streams, in the order of their numbers."""
@@ -188,5 +206,9 @@ def _result(content: dict[str, Any]) -> Result:
     content["engines"] = tuple(EngineRecord(**(record | {"mode": Mode(record["mode"])})) for record in content["engines"])
     content["runs"] = tuple(
         Run(**(run | {"mode": Mode(run["mode"]), "verdict": Verdict(run["verdict"])})) for run in content["runs"]
+    )
+    content["throughput"] = tuple(
+        Throughput(found["engine"], Mode(found["mode"]), found["seconds"], tuple(found["stream_seconds"]))
+        for found in content["throughput"]
     )
     return Result(**content)

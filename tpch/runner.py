@@ -14,7 +14,8 @@ Engines stay open between their turns. Where that could take more memory than th
 keep it), they take part one after the other instead, and their settings say so.
 
 A power run has the queries in the order of stream 0; a throughput run starts S streams at once in each engine, alone, each with
-its own order and, with a seed, its own parameters. Answers are compared outside of every measured time.
+its own order and, with a seed, its own parameters. Answers are compared outside of every measured time: those of streams when
+the last one has ended.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tpch import machine
-from tpch.engine_client import EngineFailure, EngineProcess, Measured, verdict_of
-from tpch.engine_messages import Executed, Failed
+from tpch.engine_client import EngineFailure, EngineProcess, Measured, StreamReply, verdict_of
+from tpch.engine_messages import Executed, Failed, StreamsDone
 from tpch.engines import ADAPTERS, Entry
 from tpch.engines.protocol import Settings, Statement
 from tpch.errors import TpchError
@@ -38,7 +39,7 @@ from tpch.generate import TABLES, data_format, format_scale_factor, table_files,
 from tpch.parameters import parameters
 from tpch.process_tree import total_memory
 from tpch.queries import NUMBERS, query
-from tpch.results import EngineRecord, Mode, Result, Run, Verdict
+from tpch.results import EngineRecord, Mode, Result, Run, Throughput, Verdict
 from tpch.streams import STREAMS, order, seed_of
 
 MEMORY_SHARE = 0.8
@@ -144,6 +145,7 @@ class _Benchmark:
         self._numbers = _in_order(0, options.numbers) if options.power else options.numbers
         self._records: list[EngineRecord] = []
         self._runs: list[Run] = []
+        self._throughput: list[Throughput] = []
 
     def run(self) -> Result:
         options = self._options
@@ -168,6 +170,7 @@ class _Benchmark:
             machine=machine.describe(),
             engines=tuple(self._records),
             runs=tuple(self._runs),
+            throughput=tuple(self._throughput),
         )
 
     def _groups(self, mode: Mode) -> list[list[_Participant]]:
@@ -307,18 +310,23 @@ class _Benchmark:
         self._display.prepare(f"throughput run of {participant.name}: {count} streams ({mode})")
         waiting = {(stream, asked): place for stream in orders for place, asked in enumerate(orders[stream], start=1)}
         failure = (Verdict.FAILED, "the streams ended before it")
+        replies: list[tuple[StreamReply, Measured]] = []
         try:
-            for reply, measured in participant.execute_streams(statements):
-                number = waiting.pop((reply.stream, reply.number))
-                run = Run(participant.name, mode, reply.number, number, Verdict.FAILED, stream=reply.stream)
-                if isinstance(reply, Failed):
-                    run = replace(run, verdict=verdict_of(reply), detail=reply.detail)
-                else:
-                    run = replace(self._judged(participant, number, reply, measured), cpu_seconds=None)
-                self._display.finish(run)
-                yield run
+            replies.extend(participant.execute_streams(statements))  # what came before a failure stays
         except EngineFailure as problem:
             failure = (problem.verdict, problem.detail)
+        for reply, measured in replies:
+            if isinstance(reply, StreamsDone):
+                self._throughput.append(Throughput(participant.name, mode, reply.seconds, reply.stream_seconds))
+                continue
+            number = waiting.pop((reply.stream, reply.number))
+            run = Run(participant.name, mode, reply.number, number, Verdict.FAILED, stream=reply.stream)
+            if isinstance(reply, Failed):
+                run = replace(run, verdict=verdict_of(reply), detail=reply.detail)
+            else:
+                run = replace(self._judged(participant, number, reply, measured), cpu_seconds=None)
+            self._display.finish(run)
+            yield run
         for (stream, asked), number in waiting.items():
             run = Run(participant.name, mode, asked, number, failure[0], stream=stream, detail=failure[1])
             self._display.finish(run)
@@ -375,7 +383,7 @@ class _Participant:
             self.given_up[statement.number] = (problem.verdict, problem.detail)
             return problem
 
-    def execute_streams(self, streams: Sequence[Sequence[Statement]]) -> Iterator[tuple[Executed | Failed, Measured]]:
+    def execute_streams(self, streams: Sequence[Sequence[Statement]]) -> Iterator[tuple[StreamReply, Measured]]:
         """Run streams side by side. Raises EngineFailure."""
         yield from self._open().execute_streams(streams)
 

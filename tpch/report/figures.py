@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 from tpch.engines import SUBJECT
-from tpch.results import Conditions, EngineRecord, Mode, Result, Run, Verdict, geometric_mean
+from tpch.results import Conditions, EngineRecord, Mode, Result, Run, Throughput, Verdict, geometric_mean
 
 _T = TypeVar("_T")
 
@@ -59,7 +59,7 @@ class QueryFigures:
 
 @dataclass(frozen=True, slots=True)
 class StreamFigures:
-    """A throughput run: `seconds` per stream, `elapsed` those of the slowest one.
+    """A throughput run: `seconds` of each stream, `elapsed` from the start of the first to the end of the last one.
 
     `queries_per_hour` is None unless all of the runs were correct; `incorrect` are those that were not.
     """
@@ -209,7 +209,7 @@ def _engine_figures(result: Result, record: EngineRecord) -> EngineFigures:
         execution_seconds=_sum(query.execution_seconds for query in queries if query.median is not None),
         delivery_seconds=_sum(query.delivery_seconds for query in queries if query.median is not None),
         memory=_peak(query.memory for query in queries),
-        streams=_stream_figures([run for run in result.runs if run.stream > 0]),
+        streams=_stream_figures([run for run in result.runs if run.stream > 0], result.throughput_of(record.name, record.mode)),
     )
 
 
@@ -234,18 +234,16 @@ def _query_figures(result: Result, record: EngineRecord, number: int) -> QueryFi
     )
 
 
-def _stream_figures(runs: Sequence[Run]) -> StreamFigures | None:
+def _stream_figures(runs: Sequence[Run], throughput: Throughput | None) -> StreamFigures | None:
     if not runs:
         return None
-    streams = sorted({run.stream for run in runs})
     incorrect = tuple(run for run in runs if run.verdict is not Verdict.CORRECT or run.seconds is None)
-    seconds = tuple(sum(run.seconds or 0.0 for run in runs if run.stream == stream) for stream in streams)
-    elapsed = max(seconds) or None
+    elapsed = throughput.seconds if throughput else None
     return StreamFigures(
-        streams=len(streams),
+        streams=len({run.stream for run in runs}),
         runs=len(runs),
         correct=len(runs) - len(incorrect),
-        seconds=seconds,
+        seconds=throughput.stream_seconds if throughput else (),
         elapsed=elapsed,
         queries_per_hour=3600 * len(runs) / elapsed if elapsed and not incorrect else None,
         memory=_peak(run.memory for run in runs),

@@ -55,8 +55,8 @@ DEFINITIONS = (
     ),
     (
         "Throughput",
-        "several streams at once, each running all queries in its own order of the specification. The time of a stream "
-        "is the sum of its queries; all queries of all streams over the time of the slowest one gives queries per hour.",
+        "several streams at once, each running all queries in its own order of the specification. The time is that "
+        "from the start of the first stream to the end of the last one; all queries of all streams over it are queries per hour.",
     ),
     ("Correct", "means that the answer of every run was compared with the expected one. Anything else is shown in words."),
 )

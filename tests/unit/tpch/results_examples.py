@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict
+from tpch.results import EngineRecord, Machine, Mode, Result, Run, Throughput, Verdict
 
 ALL_QUERIES = tuple(range(1, 23))
 SEVEN_ENGINES = ("qengine", "duckdb", "polars", "datafusion", "chdb", "daft", "pyspark")
@@ -34,7 +34,7 @@ def example_result(
     """
     draw = random.Random(seed)
     weight = {query: draw.lognormvariate(0, 0.8) for query in queries}
-    records, found = [], []
+    records, found, throughput = [], [], []
     for mode in modes:
         for engine in engines:
             reason = (unavailable or {}).get(engine, "")
@@ -51,11 +51,15 @@ def example_result(
                 if verdict is not None:
                     found[-1] = _spoilt(found[-1], verdict)
             if mode is Mode.HOT and not reason:
+                seconds = []
                 for stream in range(1, streams + 1):
                     order = draw.sample(list(queries), len(queries))
                     for number, query in enumerate(order, start=1):
                         base = streams * SPEED.get(engine, 0.1) * weight[query] * taste[query]
                         found.append(replace(_run(engine, mode, query, number, base, draw), stream=stream))
+                    seconds.append(1.01 * sum(run.seconds or 0.0 for run in found[-len(queries) :]))
+                if streams:
+                    throughput.append(Throughput(engine, mode, 1.001 * max(seconds), tuple(seconds)))
     return Result(
         started="2026-01-02T03:04:05Z",
         command=f"python -m tpch run --sf 1 --dir data/tpch/sf1 --engines {','.join(engines)} --mode hot --runs {runs}",
@@ -67,6 +71,7 @@ def example_result(
         machine=MACHINE,
         engines=tuple(records),
         runs=tuple(found),
+        throughput=tuple(throughput),
     )
 
 
@@ -181,11 +186,12 @@ def _one_stream_fails(result: Result) -> Result:
     runs = list(result.runs)
     place = next(place for place, run in enumerate(runs) if run.stream == 2)
     runs[place] = _spoilt(runs[place], Verdict.FAILED)
-    return replace(result, runs=tuple(runs))
+    return replace(result, runs=tuple(runs), throughput=result.throughput[1:])
 
 
 def _without_time(result: Result) -> Result:
-    return replace(result, runs=tuple(replace(run, seconds=0.0, cpu_seconds=0.0, memory=0, rows=0) for run in result.runs))
+    runs = tuple(replace(run, seconds=0.0, cpu_seconds=0.0, memory=0, rows=0) for run in result.runs)
+    return replace(result, runs=runs, throughput=tuple(replace(found, seconds=0.0) for found in result.throughput))
 
 
 def _slower(result: Result, factor: float, engines: Sequence[str] = SEVEN_ENGINES) -> Result:

@@ -21,7 +21,7 @@ from tests.unit.tpch.results_examples import ALL_QUERIES, VARIANT, corner_result
 from tpch.report import FORMATS, render
 from tpch.report.charts import _apart, _axis
 from tpch.report.figures import EngineFigures, ModeFigures, figures_of
-from tpch.results import EngineRecord, Mode, Result, Run, Verdict
+from tpch.results import EngineRecord, Mode, Result, Run, Throughput, Verdict
 
 CORNERS = corner_results()
 every_corner = pytest.mark.parametrize("result", CORNERS.values(), ids=[name.replace(" ", "-") for name in CORNERS])
@@ -153,16 +153,23 @@ def test_one_bad_run_spoils_its_query_and_says_why():
     assert (second.verdict, second.median) == (None, None)
 
 
-def test_throughput_is_all_queries_over_the_slowest_stream():
+def test_throughput_is_all_queries_over_the_time_from_first_start_to_last_end():
     runs = [replace(run, stream=stream) for stream in (1, 2) for query in (1, 2) for run in timed("a", query, float(stream))]
-    streams = of_engine(small(*runs), Mode.HOT, "a").streams
+    took = (Throughput("a", Mode.HOT, 5.0, (2.5, 4.5)),)
+    streams = of_engine(replace(small(*runs), throughput=took), Mode.HOT, "a").streams
     assert streams is not None
     assert (streams.streams, streams.runs, streams.correct) == (2, 4, 4)
-    assert (streams.seconds, streams.elapsed) == ((2.0, 4.0), 4.0)
-    assert streams.queries_per_hour == pytest.approx(4 * 3600 / 4.0)
-    spoilt = of_engine(small(*runs[:-1], replace(runs[-1], verdict=Verdict.FAILED, seconds=None)), Mode.HOT, "a").streams
-    assert spoilt is not None
-    assert (spoilt.correct, spoilt.queries_per_hour) == (3, None)
+    assert (streams.seconds, streams.elapsed) == ((2.5, 4.5), 5.0)
+    assert streams.queries_per_hour == pytest.approx(4 * 3600 / 5.0)
+    failed = replace(runs[-1], verdict=Verdict.FAILED, seconds=None, detail="boom")
+    spoilt = replace(small(*runs[:-1], failed), throughput=took)
+    streams = of_engine(spoilt, Mode.HOT, "a").streams
+    assert streams is not None
+    assert (streams.correct, streams.queries_per_hour, streams.incorrect) == (3, None, (failed,))
+    for form in ("html", "markdown", "text"):
+        assert "stream 2, Q2" in render(spoilt, form) and "boom" in render(spoilt, form)
+    unfinished = of_engine(small(*runs), Mode.HOT, "a").streams
+    assert unfinished is not None and (unfinished.elapsed, unfinished.queries_per_hour) == (None, None)
 
 
 # ---- all forms

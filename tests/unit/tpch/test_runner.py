@@ -234,12 +234,18 @@ def test_streams_run_side_by_side_in_their_orders(benchmark: Benchmark) -> None:
     failed = [run for run in result.runs if run.verdict is not Verdict.CORRECT]
     assert [(run.query, run.verdict, run.detail) for run in failed] == [(4, Verdict.FAILED, "ValueError: cannot do this")]
     assert len(result.runs_of("qengine", Mode.HOT, 1)) == 1
+    # Two sleeps in each stream, at the same time.
+    took = result.throughput_of("qengine", Mode.HOT)
+    assert took is not None and len(took.stream_seconds) == 2
+    assert all(2 * SLOW_SECONDS <= seconds <= took.seconds for seconds in took.stream_seconds)
+    assert took.seconds < 4 * SLOW_SECONDS
 
 
 def test_streams_that_are_lost_have_their_rows(benchmark: Benchmark) -> None:
     result, _, _ = benchmark({"qengine": {"6": "crash@2"}}, streams=2, numbers=(1, 6))
     in_streams = [run for run in result.runs if run.stream]
     assert sorted((run.stream, run.query) for run in in_streams) == [(1, 1), (1, 6), (2, 1), (2, 6)]
+    assert result.throughput == ()
     lost = [run for run in in_streams if run.verdict is Verdict.FAILED]
     assert lost and all("SIGSEGV" in run.detail for run in lost)
 
