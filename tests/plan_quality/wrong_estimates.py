@@ -37,16 +37,25 @@ ERRORS = (
 
 
 class WrongCardinality(CardinalityAnalysis):
-    """Estimates of all operators, scans included, that are off by a factor each, on top of what is off below them."""
+    """The rows of every operator, of scans too, are right estimates times a factor of its own; what is observed is right."""
 
     def __init__(self, error: Error) -> None:
         super().__init__()
+        self._right = CardinalityAnalysis()
         self._factors = error.factors
         self._random = random.Random(error.seed)
 
-    def _derive(self, plan: LogicalPlan) -> Estimate:
-        estimate = super()._derive(plan)
-        return replace(estimate, rows=max(estimate.rows * self._random.choice(self._factors), min(estimate.rows, 1.0)))
+    def estimate(self, plan: LogicalPlan) -> Estimate:
+        known = self._known.get(id(plan))
+        if known is None:
+            right = self._right.estimate(plan)
+            rows = max(right.rows * self._random.choice(self._factors), min(right.rows, 1.0))
+            known = self._known[id(plan)] = plan, replace(right, rows=rows)
+        return known[1]
+
+    def observe(self, plan: LogicalPlan, rows: float) -> None:
+        self._right.observe(plan, rows)
+        self._known[id(plan)] = plan, self._right.estimate(plan)
 
 
 @dataclass(slots=True)
