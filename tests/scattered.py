@@ -18,10 +18,10 @@ from tpch.same_answer import same_answer
 
 
 @contextmanager
-def scattered(stage_cost: float | None = None, task_bytes: int = 1) -> Iterator[None]:
+def scattered(free_stages: bool = False, task_bytes: int = 1) -> Iterator[None]:
     """Every scan of a session is cut at each row group (of `task_bytes`), every hash exchange into four buckets.
 
-    With a `stage_cost` of 0 further stages cost nothing, so that parts of plans are shared whatever their size.
+    With `free_stages` further stages and tasks cost nothing, so that parts of plans are shared whatever their size.
     """
 
     def plan_many(root: LogicalPlan, allocator: ColumnAllocator, options: PhysicalOptions) -> PhysicalPlan:
@@ -33,8 +33,9 @@ def scattered(stage_cost: float | None = None, task_bytes: int = 1) -> Iterator[
     original = planning.plan_physical
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("qengine.query.plan_physical", plan_many)
-        if stage_cost is not None:
-            patch.setattr("planner.physical.cost.STAGE", stage_cost)
+        if free_stages:
+            patch.setattr("planner.physical.cost.STAGE", 0.0)
+            patch.setattr("planner.physical.cost.TASK", 0.0)
         yield
 
 

@@ -17,6 +17,7 @@ from planner.analysis.join_size import inner_rows, semi_share
 from planner.analysis.selectivity import Predicates
 from planner.analysis.table_columns import describe_column
 from planner.catalog import Certainty, Trust
+from planner.expr.nodes import ColumnRef, Expr
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Aggregate, DependentJoin, Filter, Join, Limit, LogicalPlan, Project, Scan, TopN, Union, Values
 
@@ -107,7 +108,8 @@ class CardinalityAnalysis:
         groups, certainty = 1.0, min(below.certainty, Certainty.ESTIMATED)
         for key in plan.keys:
             known = describe_expression(key.expr, below.columns, below.rows)
-            groups *= _values_among(known, below.rows) if known is not None else math.sqrt(max(below.rows, 1.0))
+            values = _values_among(known, below.rows) if known is not None else math.sqrt(max(below.rows, 1.0))
+            groups *= min(values, self._fewest_rows(plan.input, key.expr))
             certainty = min(certainty, known.certainty if known is not None else Certainty.UNKNOWN)
         rows = _at_least_one(min(groups, below.rows), below.rows)
         columns = {}
@@ -118,6 +120,22 @@ class CardinalityAnalysis:
             base = known or ColumnEstimate(ndv, rows)
             columns[key.column.id] = replace(base, ndv=base.ndv if only else ndv, rows=base.ndv if only else rows)
         return Estimate(rows, columns, certainty)
+
+    def _fewest_rows(self, plan: LogicalPlan, expr: Expr) -> float:
+        """The rows of the smallest relation that a column comes through: it has no more values than that."""
+        fewest = self.rows(plan)
+        while isinstance(expr, ColumnRef):
+            id = expr.column.id
+            if isinstance(plan, Project):
+                expr = next(assign.expr for assign in plan.assigns if assign.column.id == id)
+                plan = plan.input
+            else:
+                source = next((input for input in plan.inputs if any(column.id == id for column in input.columns)), None)
+                if source is None:
+                    break
+                plan = source
+            fewest = min(fewest, self.rows(plan))
+        return fewest
 
     def _union(self, plan: Union) -> Estimate:
         arms = [self.estimate(arm) for arm in plan.arms]

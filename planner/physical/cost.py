@@ -18,6 +18,8 @@ MOVE_ROW = 25.0
 MOVE_BYTE = 0.6
 STAGE = 1.5e6
 """Schedule a stage and open its files."""
+TASK = 1.2e6
+"""Run a task that does nothing."""
 MERGE_GROUP = 80.0
 """Merge one partial group."""
 
@@ -35,6 +37,16 @@ def width(dtype: DType) -> int:
 
 def row_width(columns: Schema) -> int:
     return sum(width(column.dtype) for column in columns)
+
+
+def task_cost(tasks: int) -> float:
+    """Run the tasks of a stage, apart from what they do."""
+    return tasks * TASK
+
+
+def is_hardly_dearer(cost: float, other: float) -> bool:
+    """Whether something costs less than another thing, or only a fraction of a stage more."""
+    return cost < other + STAGE / 3
 
 
 def move_cost(rows: float, columns: Schema) -> float:

@@ -39,7 +39,7 @@ def session(request, folder):
     disabled = OPTIONAL if request.param == "without rules" else ()
     with (
         qengine.Session(workers=2, inline="off", plan_cache="off", disabled_rules=disabled) as opened,
-        scattered(0.0, 20_000) if request.param == "scattered" else nullcontext(),
+        scattered(True, 20_000) if request.param == "scattered" else nullcontext(),
     ):
         register_tables(opened, folder)
         yield opened

@@ -94,7 +94,7 @@ def databases(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def many_tasks():
-    with scattered(stage_cost=0.0):
+    with scattered(free_stages=True):
         yield
 
 

@@ -8,14 +8,14 @@ from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, ColumnRef
 from planner.logical.nodes import pass_through
 from planner.physical.context import PhysicalContext, Planned
-from planner.physical.cost import MERGE_GROUP, move_cost
+from planner.physical.cost import MERGE_GROUP, is_hardly_dearer, move_cost, task_cost
 from planner.physical.nodes import AggregateExec, AggregateMode, Origin, ProjectExec
 from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution
 from planner.schema import Column
 from planner.tree import kind_mask, walk
 
-GATHER_GROUPS = 20_000
-"""Partial groups (over all tasks) that one task merges faster than an exchange by hash would take to start."""
+MOST_GATHERED = 200_000
+"""Rows that are never estimated to be too many for one task."""
 
 
 def plan_phases(
@@ -27,7 +27,7 @@ def plan_phases(
         return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), offered(input, keys), groups)
     partial_rows = min(input.rows, groups * input.offered.count)
     if not mergeable(calls) or (keys and not partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):
-        spread = context.enforce(narrow(input, keys, calls), required)
+        spread = context.enforce(narrow(input, keys, calls), meeting_place(keys, input.rows, context))
         return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), offered(spread, keys), groups)
     partials = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in calls)
     partial = AggregateExec(input.plan, AggregateMode.PARTIAL, keys, partials)
@@ -39,11 +39,19 @@ def merge_partials(
     keys: tuple[Column, ...], calls: tuple[Assign, ...], partial: Planned, groups: float, context: PhysicalContext
 ) -> Planned:
     """The last phase over partial results, whose columns are the keys and one state for each call."""
-    target = SingleDistribution() if partial.rows <= GATHER_GROUPS or not keys else ClusteredDistribution(keys)
-    merged = context.enforce(partial, target)
+    merged = context.enforce(partial, meeting_place(keys, partial.rows, context))
     states = (call.replace(column=state) for call, state in zip(calls, partial.columns[len(keys) :], strict=True))
     finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, states, strict=True))
     return Planned(AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals), offered(merged, keys), groups)
+
+
+def meeting_place(
+    keys: tuple[Column, ...], rows: float, context: PhysicalContext
+) -> ClusteredDistribution | SingleDistribution:
+    """Where rows of equal keys meet: in one task, if it groups them before the tasks of an exchange by hash would be done."""
+    alone = rows * MERGE_GROUP
+    shared = (task_cost(context.buckets) + alone) / max(1, min(context.options.workers, context.buckets))
+    return SingleDistribution() if not keys or (rows <= MOST_GATHERED and alone <= shared) else ClusteredDistribution(keys)
 
 
 def narrow(input: Planned, keys: tuple[Column, ...], calls: tuple[Assign, ...]) -> Planned:
@@ -65,8 +73,12 @@ def mergeable(calls: tuple[Assign, ...]) -> bool:
 
 
 def partial_pays(input: Planned, partial_rows: float, state: tuple[Column, ...]) -> bool:
-    """Whether grouping before the exchange costs less than moving the rows, which are grouped once in either case."""
-    return move_cost(partial_rows, state) + partial_rows * MERGE_GROUP < move_cost(input.rows, input.columns)
+    """Whether grouping before the exchange costs less than moving the rows, which are grouped once in either case.
+
+    It may cost a little more: then it is cheap, and bounds what is moved if there are more rows than estimated.
+    """
+    after = move_cost(partial_rows, state) + partial_rows * MERGE_GROUP
+    return is_hardly_dearer(after, move_cost(input.rows, input.columns))
 
 
 def merge_call(assign: Assign) -> AggregateCall:

@@ -22,7 +22,7 @@ from planner.physical.context import PhysicalContext, Planned
 from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
 from planner.physical.properties import ClusteredDistribution, SingleDistribution
 from planner.physical.strategies.aggregate_phases import (
-    GATHER_GROUPS,
+    meeting_place,
     merge_call,
     narrow,
     offered,
@@ -65,8 +65,9 @@ def plan_distinct_phases(
         before = Planned(AggregateExec(before.plan, AggregateMode.PARTIAL, pair, others), offered(before, pair), partial_rows)
         merged = True
     few = groups < GROUPS_PER_BUCKET * context.buckets
-    if not meets and (before.rows <= GATHER_GROUPS or not few):
-        target = SingleDistribution() if before.rows <= GATHER_GROUPS else required
+    alone = isinstance(meeting_place(pair, before.rows, context), SingleDistribution)
+    if not meets and (alone or not few):
+        target = SingleDistribution() if alone else required
         return _complete(context.enforce(before, target), keys, calls, others if merged else None, groups)
     spread = context.enforce(before, ClusteredDistribution(pair))
     return _twice(spread, keys, pair, calls, others, merged, groups, context)
@@ -104,7 +105,7 @@ def _twice(
     )
     partial_rows = max(groups * spread.offered.count, 1.0)
     partial = AggregateExec(once, AggregateMode.PARTIAL, keys, partials)
-    target = ClusteredDistribution(keys) if keys and partial_rows > GATHER_GROUPS else SingleDistribution()
+    target = meeting_place(keys, partial_rows, context)
     gathered = context.enforce(Planned(partial, offered(spread, keys), partial_rows), target)
     finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, partials, strict=True))
     return Planned(AggregateExec(gathered.plan, AggregateMode.FINAL, keys, finals), offered(gathered, keys), groups)

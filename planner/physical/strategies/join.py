@@ -30,8 +30,8 @@ from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, pass_through
 from planner.physical.clustering import choose_boundaries
 from planner.physical.context import PhysicalContext, Planned
-from planner.physical.cost import BUILD_ROW, PROBE_ROW
-from planner.physical.nodes import JoinExec, PhysicalPlan, ProjectExec
+from planner.physical.cost import BUILD_ROW, PROBE_ROW, task_cost
+from planner.physical.nodes import ExchangePlan, JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
     HashDistribution,
     Offered,
@@ -212,6 +212,8 @@ def _alternative(
         if tasks > 1 and side.offered.count == 1:
             built = side.rows * tasks
     work = built * BUILD_ROW + (left.rows + right.rows) * PROBE_ROW
+    if isinstance(a.plan, ExchangePlan) and isinstance(b.plan, ExchangePlan):
+        moved += task_cost(tasks)  # of a stage of its own
     workers = context.options.workers
     return _Alternative(moved + work * workers / min(tasks, workers), a, b, offered)
 

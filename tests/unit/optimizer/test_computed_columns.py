@@ -9,9 +9,10 @@ from planner.analysis.computed_columns import describe_expression
 from planner.catalog import ColumnStatistics
 from planner.dtypes import DATE, INTEGER, TIMESTAMP, VARCHAR
 from planner.logical.nodes import Aggregate, Project
+from planner.optimizer import optimize
 from planner.tree import kind_mask, walk
 from tests.golden.tpch_catalog import tpch_sf1
-from tests.plans import TestCatalog, bound, snapshot
+from tests.plans import TestCatalog, bound, snapshot, verifying
 
 DAY = 86_400_000_000
 FIELDS = [("a", INTEGER, False), ("b", INTEGER, False), ("d", DATE, False), ("t", TIMESTAMP, False), ("s", VARCHAR, False)]
@@ -45,7 +46,8 @@ def test_values(expression):
 
 
 def groups_of(sql):
-    plan, _ = bound(sql, tpch_sf1())
+    plan, allocator = bound(sql, tpch_sf1())
+    plan = optimize(plan, verifying(allocator))
     aggregate = next(node for node in walk(plan, kind_mask(Aggregate)) if isinstance(node, Aggregate))
     return CardinalityAnalysis().rows(aggregate)
 
@@ -63,3 +65,8 @@ def test_depth_is_bounded():
     deep = "a" + " + 1".join("" for _ in range(3)) + "".join(f" * ({n} - b)" for n in range(80))
     plan, _ = bound(f"SELECT {deep} AS e FROM x", CATALOG)
     assert CardinalityAnalysis().rows(plan) == 100_000
+
+
+def test_groups_are_no_more_than_the_rows_of_the_relation_that_the_key_is_from():
+    text = "SELECT s_name, count(*) FROM lineitem, supplier, nation WHERE l_suppkey = s_suppkey AND s_nationkey = n_nationkey"
+    assert groups_of(f"{text} AND n_nationkey = 3 GROUP BY s_name") <= 500
