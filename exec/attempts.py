@@ -40,12 +40,21 @@ class Chunk(NamedTuple):
     bytes: int
 
 
+class OperatorCount(NamedTuple):
+    """What an operator delivered in one attempt: rows, bytes in memory, and seconds from its beginning to the last of them."""
+
+    number: int
+    rows: int
+    bytes: int
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
     """What an attempt wrote: one Arrow IPC file, or none (`path` is empty) if there were no rows.
 
     `chunks[i]` describes record batch i. `size` is the file's size in bytes; a reader refuses a file of another size.
-    `seconds` is wall time and `cpu_seconds` processor time in the worker.
+    `seconds` is wall time and `cpu_seconds` processor time in the worker. `operators` are counted only when that was asked for.
     """
 
     path: str
@@ -55,6 +64,7 @@ class TaskOutput:
     chunks: tuple[Chunk, ...]
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    operators: tuple[OperatorCount, ...] = ()
 
 
 EMPTY_OUTPUT = TaskOutput("", 0, 0, 0, ())

@@ -381,7 +381,8 @@ class Driver:
             payload = execution.payloads.get(key)
             if payload is None:
                 stage = execution.graph.stage(attempt.stage)
-                message = StageMessage(key, stage.body, stage.output, execution.graph.layouts(stage.id))
+                layouts, observed = execution.graph.layouts(stage.id), execution.metrics.observed
+                message = StageMessage(key, stage.body, stage.output, layouts, observed)
                 payload = execution.payloads[key] = encode(StagePayload(key, encode(message)))
             worker.stages.add(key)
             worker.send(payload)

@@ -45,6 +45,7 @@ from planner.errors import error
 from planner.physical.nodes import PhysicalPlan, ValuesScan
 
 if TYPE_CHECKING:
+    from exec.lower.observe import Observer
     from exec.sampling.distinct_sketch import Sketch
     from exec.sampling.draw import Drawing, Drawn
 
@@ -159,10 +160,10 @@ class Engine:
         self.last_metrics = execution.metrics
         return tables
 
-    def execute_inline(self, body: PhysicalPlan, output: Dir) -> pa.Table:
+    def execute_inline(self, body: PhysicalPlan, output: Dir, observer: Observer | None = None) -> pa.Table:
         """Run a plan without exchanges in this process; see `exec.backends.inline`."""
         self._check_usable()
-        return execute_inline(body, output)
+        return execute_inline(body, output, observer)
 
     def call(self, function: str, *arguments: Any, timeout: float = CALL_TIMEOUT, subject: str | None = None) -> Any:
         """Call `exec.module:function` in a worker and return what it returns, or raise the QEngineError it raises.

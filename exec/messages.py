@@ -19,12 +19,13 @@ StageKey = tuple[int, int, int]
 
 
 class StageMessage(NamedTuple):
-    """The body of a stage, what it delivers, and in which layouts."""
+    """The body of a stage, what it delivers, in which layouts, and whether its operators are observed."""
 
     key: StageKey
     body: PhysicalPlan
     output: Dir
     layouts: tuple[Layout, ...]
+    observed: bool = False
 
 
 class StagePayload(NamedTuple):

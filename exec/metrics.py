@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exec.attempts import TaskOutput
+from exec.attempts import OperatorCount, TaskKey, TaskOutput
 from planner.dir import StageGraph
 
 
@@ -80,7 +80,8 @@ class Replanned(NamedTuple):
 class QueryMetrics:
     """What a query did: by stage id, task by task as they finished, and the seconds from submission to result.
 
-    `graph` is the last version of its stages, `replans` how it came from the first one.
+    `graph` is the last version of its stages, `replans` how it came from the first one. If operators are `observed`, `operators`
+    has what they delivered in the last attempt at each task.
     """
 
     stages: dict[int, StageMetrics] = field(default_factory=dict)
@@ -88,6 +89,8 @@ class QueryMetrics:
     seconds: float = 0.0
     graph: StageGraph | None = None
     replans: list[Replanned] = field(default_factory=list)
+    observed: bool = False
+    operators: dict[TaskKey, tuple[OperatorCount, ...]] = field(default_factory=dict)
 
 
 class Progress(NamedTuple):

@@ -65,6 +65,8 @@ class Execution:
 
     def finished(self, attempt: Attempt, output: TaskOutput) -> None:
         self.metrics.stages.setdefault(attempt.stage, StageMetrics(1)).add(output)
+        if self.metrics.observed:
+            self.metrics.operators[attempt.task] = output.operators
         begin = time.monotonic() - self._started - output.seconds
         self.metrics.tasks.append(TaskMetrics(attempt.stage, attempt.partition, begin, output.seconds))
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 from exec.attempts import Attempt, TaskOutput
 from exec.exchange.reader import InputFile, read_exchange, read_runs
 from exec.exchange.writer import OutputWriter
+from exec.lower.observe import Observer
 from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
 from exec.messages import RunMessage, StageMessage
@@ -65,6 +66,7 @@ def run_task(
     started, cpu_started = time.perf_counter(), time.process_time()
     attempt = message.attempt
     inputs = dict(message.inputs)
+    observer = Observer() if stage.observed else None
 
     def read(source: ExchangeSource) -> pl.LazyFrame:
         return shared.read(attempt.query, source, inputs[source.exchange]).lazy()
@@ -78,13 +80,16 @@ def run_task(
         unchanged_files(stage.body, attempt.partition),
         OutputWriter(stage.output, stage.layouts, query_folders, name) as writer,
     ):
-        frame = deliver(lower_body(stage.body, attempt.partition, read, stored, runs), stage.body, stage.output)
+        body = lower_body(stage.body, attempt.partition, read, stored, runs, observer)
+        frame = deliver(body, stage.body, stage.output)
         # Not collect_batches: there a panic in a thread of Polars ends the batches as if there were no more.
         frame.sink_batches(
             writer.write, chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming", optimizations=OPTIMIZATIONS
         )
         output = writer.finish()
-    return replace(output, seconds=time.perf_counter() - started, cpu_seconds=time.process_time() - cpu_started)
+    counts = observer.counts() if observer is not None else ()
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
+    return replace(output, seconds=seconds, cpu_seconds=cpu_seconds, operators=counts)
 
 
 def query_folder(query: int) -> str:

@@ -13,34 +13,64 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from exec.metrics import Replanned
 from planner.explain import logical_text
 from planner.physical.explain import OperatorText, StageText, edge_line, stage_texts
 from planner.rule import OptimizerContext
 from planner.rule_trace import Firing
 from qengine.query import Query
+from qengine.query_profile import (
+    OperatorProfile,
+    Profile,
+    StageProfile,
+    bytes_text,
+    ms_text,
+    rows_text,
+    summary_lines,
+)
 
 
-def explanation_lines(query: Query, verbose: bool = False) -> list[str]:
-    """EXPLAIN as lines of text."""
-    graph, inline = query.executed()
+def explanation_lines(query: Query, verbose: bool = False, profile: Profile | None = None) -> list[str]:
+    """EXPLAIN as lines of text; with the `profile` of a run of the query, EXPLAIN ANALYZE."""
+    graph, inline = query.executed() if profile is None else (profile.graph, profile.inline)
     lines = list(_verbose_lines(query)) if verbose else []
-    if inline:
-        lines.append("Runs in this process, without workers")
+    if profile is not None:
+        lines += summary_lines(profile)
+    elif inline:
+        lines.append("runs in this process, without workers")
+    ran = iter(profile.operators if profile is not None else ())
     for stage in stage_texts(graph):
-        lines.append(stage.head)
-        lines += [_operator_line(operator) for operator in stage.operators]
+        did = profile.stage(stage.number) if profile is not None and not inline else None
+        lines.append(stage.head if did is None else f"{stage.head}: {_stage_note(did)}")
+        lines += [_operator_line(operator, next(ran, None)) for operator in stage.operators]
         lines += [edge_line(edge) for edge in stage.edges]
     return lines
 
 
-def explanation_json(query: Query, verbose: bool = False) -> str:
+def explanation_json(query: Query, verbose: bool = False, profile: Profile | None = None) -> str:
     """EXPLAIN as a JSON object: `inline`, `stages`, and if `verbose` also `logical`, `optimized`, `rules` and `rule_counts`.
 
     A stage has `stage` (its number), `kind`, `tasks`, `determinism`, `plan` (the tree of operators) and `outputs`; an operator
     has `operator`, `number`, `text`, `inputs`, and `estimated_rows` where it is estimated.
+
+    With the `profile` of a run there are also the profile's `steps`, `idle_seconds`, `critical_path` and `replans`; a stage has
+    what is in a StageProfile, and an operator that was observed `rows`, `bytes`, `seconds` and `q_error`. Times are in seconds.
     """
-    graph, inline = query.executed()
-    found: dict[str, Any] = {"inline": inline, "stages": [_stage_object(stage) for stage in stage_texts(graph)]}
+    graph, inline = query.executed() if profile is None else (profile.graph, profile.inline)
+    ran = iter(profile.operators if profile is not None else ())
+    stages = []
+    for stage in stage_texts(graph):
+        stages.append(_stage_object(stage, ran))
+        if profile is not None and not inline:
+            stages[-1] |= _stage_actuals(profile.stage(stage.number))
+    found: dict[str, Any] = {"inline": inline, "stages": stages}
+    if profile is not None:
+        found |= {
+            "steps": dict(profile.steps),
+            "idle_seconds": profile.idle_seconds,
+            "critical_path": list(profile.critical_path),
+            "replans": [_replan_object(replan) for replan in profile.replans],
+        }
     if verbose:
         optimized, context, trace = query.traced()
         found["logical"] = logical_text(query.bound.plan).splitlines()
@@ -84,10 +114,10 @@ def _firing_lines(firing: Firing) -> Iterator[str]:
 def _count_lines(context: OptimizerContext) -> Iterator[str]:
     counts = context.counts
     total, fired = sum(count.seconds for count in counts.values()), sum(count.fired for count in counts.values())
-    yield f"Rules: {fired} fired, {sum(count.tried for count in counts.values())} tried, {_ms(total)}"
+    yield f"Rules: {fired} fired, {sum(count.tried for count in counts.values())} tried, {ms_text(total)}"
     for name, count in sorted(counts.items(), key=lambda item: (-item[1].fired, item[0])):
         if count.fired:
-            yield f"  {name}: {count.fired} of {count.tried}, {_ms(count.seconds)}"
+            yield f"  {name}: {count.fired} of {count.tried}, {ms_text(count.seconds)}"
 
 
 def _firing_object(firing: Firing) -> dict[str, Any]:
@@ -98,41 +128,61 @@ def _firing_object(firing: Firing) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------------------- stages
 
 
-def _operator_line(operator: OperatorText) -> str:
-    estimated = operator.estimated_rows
-    note = "" if estimated is None else f"  ({_rows(estimated)})"
-    return f"  {'  ' * operator.depth}{operator.text}{note}"
+def _operator_line(operator: OperatorText, did: OperatorProfile | None) -> str:
+    notes = []
+    if did is not None and did.rows is not None:
+        notes.append(rows_text(did.rows))
+    if operator.estimated_rows is not None:
+        estimated = rows_text(operator.estimated_rows)
+        notes.append(f"~{estimated}" if not notes else f"~{estimated} estimated")
+    if did is not None and did.rows is not None and did.bytes is not None and did.seconds is not None:
+        notes += [] if did.q_error is None else [f"q {did.q_error:.2f}"]
+        notes += [bytes_text(did.bytes), ms_text(did.seconds)]
+    line = f"  {'  ' * operator.depth}{operator.text}"
+    return f"{line}  ({', '.join(notes)})" if notes else line
 
 
-def _stage_object(stage: StageText) -> dict[str, Any]:
+def _stage_note(did: StageProfile) -> str:
+    attempts = f", {did.attempts} attempts" if did.attempts != did.tasks else ""
+    tasks = f"tasks {ms_text(did.seconds)}, CPU {ms_text(did.cpu_seconds)}"
+    return f"{rows_text(did.rows)}, {bytes_text(did.bytes)}{attempts}, {tasks}, {ms_text(did.begin)} to {ms_text(did.end)}"
+
+
+def _stage_object(stage: StageText, ran: Iterator[OperatorProfile]) -> dict[str, Any]:
     return {
         "stage": stage.number,
         "kind": stage.stage.kind,
         "tasks": stage.stage.tasks,
         "determinism": str(stage.stage.determinism),
-        "plan": _tree(stage),
+        "plan": _tree(stage, ran),
         "outputs": [{"stage": edge.consumer, "how": edge.text} for edge in stage.edges],
     }
 
 
-def _tree(stage: StageText) -> dict[str, Any]:
+def _stage_actuals(did: StageProfile) -> dict[str, Any]:
+    names = ("attempts", "rows", "bytes", "table_rows", "seconds", "cpu_seconds", "begin", "end")
+    return {name: getattr(did, name) for name in names}
+
+
+def _replan_object(replan: Replanned) -> dict[str, Any]:
+    surprises = [surprise._asdict() for surprise in replan.surprises]
+    return {"version": replan.version, "surprises": surprises, "changes": list(replan.changes), "seconds": replan.seconds}
+
+
+def _tree(stage: StageText, ran: Iterator[OperatorProfile]) -> dict[str, Any]:
     """The operators of a stage as objects that hold those they read."""
     path: list[dict[str, Any]] = []
     for operator in stage.operators:
         found: dict[str, Any] = {"operator": operator.name, "number": operator.number, "text": operator.text}
         if operator.estimated_rows is not None:
             found["estimated_rows"] = operator.estimated_rows
+        did = next(ran, None)
+        if did is not None and did.rows is not None:
+            found |= {"rows": did.rows, "bytes": did.bytes, "seconds": did.seconds}
+            found |= {} if did.q_error is None else {"q_error": did.q_error}
         found["inputs"] = []
         del path[operator.depth :]
         if path:
             path[-1]["inputs"].append(found)
         path.append(found)
     return path[0]
-
-
-def _rows(estimated: float) -> str:
-    return f"~{estimated:,.0f} row{'' if round(estimated) == 1 else 's'}"
-
-
-def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:.1f} ms"

@@ -102,6 +102,7 @@ class Query:
         """The result with the user's names; `record` is filled. Raises QEngineError."""
         import pyarrow as pa
 
+        from exec.lower.observe import Observer
         from exec.lower.result import decode
 
         if cancel is not None and cancel.is_set():
@@ -115,10 +116,13 @@ class Query:
         root = graph.stage(graph.root)
         record.metrics = None
         if inline:
-            parts = [engine.execute_inline(root.body, root.output)]
+            observer = Observer() if record.observed else None
+            parts = [engine.execute_inline(root.body, root.output, observer)]
+            record.operators = {(graph.root, 0): observer.counts()} if observer is not None else {}
         else:
-            record.metrics = QueryMetrics()
+            record.metrics = QueryMetrics(observed=record.observed)
             parts = engine.execute(graph, progress=progress, cancel=cancel, metrics=record.metrics)
+            record.operators = record.metrics.operators
         record.passed("execute")
         table = pa.concat_tables(parts) if len(parts) != 1 else parts[0]
         result = decode(table, root.output.schema, root.output.encodings, self.bound.names)

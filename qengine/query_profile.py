@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from exec.metrics import QueryMetrics, StageMetrics, TaskMetrics
+from exec.attempts import OperatorCount, TaskKey
+from exec.metrics import QueryMetrics, Replanned, StageMetrics, TaskMetrics
 from planner.dir import Stage, StageGraph
+from planner.physical.explain import OperatorText, StageText, stage_texts
 from planner.physical.nodes import ExchangeSource, PhysicalPlan, ProjectExec, TableScan
 from planner.tree import kind_mask, walk
 
@@ -27,10 +29,15 @@ files as they were, rules, stages."""
 
 
 class Record:
-    """What is noted while a query is planned and runs: seconds by step; with workers, the metrics of its tasks."""
+    """What is noted while a query is planned and runs: seconds by step; with workers, the metrics of its tasks.
 
-    def __init__(self, seconds: dict[str, float] | None = None) -> None:
+    If it is to be `observed`, `operators` gets what operators delivered, by stage and partition.
+    """
+
+    def __init__(self, seconds: dict[str, float] | None = None, observed: bool = False) -> None:
         self.seconds = seconds if seconds is not None else {}
+        self.observed = observed
+        self.operators: Mapping[TaskKey, tuple[OperatorCount, ...]] = {}
         self.graph: StageGraph | None = None
         self.metrics: QueryMetrics | None = None
         self._since = time.perf_counter()
@@ -40,6 +47,32 @@ class Record:
         now = time.perf_counter()
         self.seconds[step] = self.seconds.get(step, 0.0) + now - self._since
         self._since = now
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorProfile:
+    """One operator of a stage: its number in the plan, what EXPLAIN calls it, and what it delivered, all tasks together.
+
+    `estimated_rows` are those that it was planned for. `seconds` are from the beginning of a task until the operator's last row,
+    which includes what it reads, as a sum over tasks. None is unknown: projections and what exchanges deliver are not observed.
+    """
+
+    stage: int
+    number: int
+    name: str
+    text: str
+    estimated_rows: float | None
+    rows: int | None
+    bytes: int | None
+    seconds: float | None
+
+    @property
+    def q_error(self) -> float | None:
+        """By which factor the estimate was wrong, in either direction: 1 is right. Less than a row counts as one."""
+        if self.rows is None or self.estimated_rows is None:
+            return None
+        estimated, actual = max(self.estimated_rows, 1.0), max(self.rows, 1)
+        return max(estimated / actual, actual / estimated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +105,9 @@ class Profile:
     `steps` are in order: those of PLANNING (the first three for SQL text alone), "execute", "deliver" (the result in the
     types of Arrow), and "repeat" if files were not as expected, so that it was planned and run once more. A query that is proven
     to be small runs `inline`, in this process, without stages. `idle_seconds` is the part of "execute" in which no task was
-    running. `critical_path` are the numbers of the stages that the result waited for, first to last.
+    running. `critical_path` are the numbers of the stages that the result waited for, first to last. `operators` are in the
+    order of EXPLAIN, stage by stage, each before those it reads; for an `inline` query in one stage. `replans` are the new plans
+    that were made while the query ran, because a stage delivered other amounts than expected. `graph` is the plan that ran.
     """
 
     result: pa.Table
@@ -81,6 +116,9 @@ class Profile:
     stages: tuple[StageProfile, ...]
     critical_path: tuple[int, ...]
     idle_seconds: float
+    operators: tuple[OperatorProfile, ...]
+    replans: tuple[Replanned, ...]
+    graph: StageGraph
 
     @property
     def seconds(self) -> float:
@@ -97,17 +135,37 @@ class Profile:
         return {stage.number: stage for stage in self.stages}[number]
 
     def __str__(self) -> str:
-        return "\n".join([*_summary_lines(self), *_stage_lines(self)])
+        return "\n".join([*summary_lines(self), *_stage_lines(self)])
 
 
 def profile_of(result: pa.Table, record: Record) -> Profile:
     """The profile of a run that is done."""
-    graph, metrics = record.graph, record.metrics
-    if graph is None or metrics is None:
-        return Profile(result, record.seconds, True, (), (), 0.0)
+    metrics = record.metrics
+    graph = metrics.graph if metrics is not None and metrics.graph is not None else record.graph
+    assert graph is not None
+    operators = _operator_profiles(graph, record.operators)
+    if metrics is None:
+        return Profile(result, record.seconds, True, (), (), 0.0, operators, (), graph)
     stages = _stages(graph, metrics)
     idle = max(0.0, record.seconds["execute"] - _covered(metrics.tasks))
-    return Profile(result, record.seconds, False, stages, _critical_path(stages), idle)
+    path, replans = _critical_path(stages), tuple(metrics.replans)
+    return Profile(result, record.seconds, False, stages, path, idle, operators, replans, graph)
+
+
+def _operator_profiles(graph: StageGraph, counts: Mapping[TaskKey, tuple[OperatorCount, ...]]) -> tuple[OperatorProfile, ...]:
+    sums: dict[tuple[int, int], OperatorCount] = {}
+    for (stage, _), task in counts.items():
+        for count in task:
+            known = sums.get((stage, count.number), OperatorCount(count.number, 0, 0, 0.0))
+            added = (known.rows + count.rows, known.bytes + count.bytes, known.seconds + count.seconds)
+            sums[stage, count.number] = OperatorCount(count.number, *added)
+    return tuple(_operator_profile(stage, line, sums) for stage in stage_texts(graph) for line in stage.operators)
+
+
+def _operator_profile(stage: StageText, line: OperatorText, sums: Mapping[tuple[int, int], OperatorCount]) -> OperatorProfile:
+    did = None if isinstance(line.plan, (ExchangeSource, ProjectExec)) else sums.get((stage.stage.id, line.number))
+    actual = (None, None, None) if did is None else (did.rows, did.bytes, did.seconds)
+    return OperatorProfile(stage.number, line.number, line.name, line.text, line.estimated_rows, *actual)
 
 
 def _stages(graph: StageGraph, metrics: QueryMetrics) -> tuple[StageProfile, ...]:
@@ -177,21 +235,25 @@ def _critical_path(stages: Sequence[StageProfile]) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------------------------------------ text
 
 
-def _summary_lines(profile: Profile) -> list[str]:
-    lines = [f"total {_ms(profile.seconds)}: {', '.join(f'{step} {_ms(value)}' for step, value in profile.steps.items())}"]
+def summary_lines(profile: Profile) -> list[str]:
+    steps = ", ".join(f"{step} {ms_text(value)}" for step, value in profile.steps.items())
+    lines = [f"total {ms_text(profile.seconds)}: {steps}"]
     if profile.inline:
         return [*lines, "ran in this process, without stages"]
     attempts = sum(stage.attempts for stage in profile.stages)
-    tasks, cpu = sum(stage.seconds for stage in profile.stages), sum(stage.cpu_seconds for stage in profile.stages)
-    lines.append(
-        f"{attempts} tasks took {_ms(tasks)}, {_ms(cpu)} of it on a CPU; none was running for {_ms(profile.idle_seconds)}"
-    )
+    tasks = ms_text(sum(stage.seconds for stage in profile.stages))
+    cpu, idle = ms_text(sum(stage.cpu_seconds for stage in profile.stages)), ms_text(profile.idle_seconds)
+    lines.append(f"{attempts} tasks took {tasks}, {cpu} of it on a CPU; none was running for {idle}")
     reached, parts = 0.0, []
     for stage in map(profile.stage, profile.critical_path):
         waited, took = max(0.0, stage.begin - reached), stage.end - max(reached, stage.begin)
-        parts.append(f"stage {stage.number} {_ms(took)} (waited {_ms(waited)})")
+        parts.append(f"stage {stage.number} {ms_text(took)} (waited {ms_text(waited)})")
         reached = stage.end
-    return [*lines, f"critical path: {' → '.join(parts)}"]
+    lines.append(f"critical path: {' → '.join(parts)}")
+    for replan in profile.replans:
+        why = "; ".join(f"a stage delivered {s.rows:,} rows, not {s.estimated_rows:,.0f}" for s in replan.surprises)
+        lines.append(f"planned again in {ms_text(replan.seconds)}: {why}: {', '.join(replan.changes) or 'nothing changed'}")
+    return lines
 
 
 def _stage_lines(profile: Profile) -> list[str]:
@@ -209,7 +271,7 @@ def _stage_cells(stage: StageProfile, critical: bool) -> tuple[str, ...]:
         f"{'* ' if critical else ''}{stage.number}",
         f"{stage.tasks}{repeated}",
         f"{stage.rows:,}",
-        _bytes(stage.bytes),
+        bytes_text(stage.bytes),
         f"{stage.table_rows:,}" if stage.table_rows else "",
         *(f"{1000 * value:.1f}" for value in (stage.begin, stage.end, stage.seconds, stage.cpu_seconds)),
         ", ".join(map(str, stage.inputs)),
@@ -217,11 +279,15 @@ def _stage_cells(stage: StageProfile, critical: bool) -> tuple[str, ...]:
     )
 
 
-def _ms(seconds: float) -> str:
+def rows_text(rows: float) -> str:
+    return f"{rows:,.0f} row{'' if round(rows) == 1 else 's'}"
+
+
+def ms_text(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms"
 
 
-def _bytes(size: int) -> str:
+def bytes_text(size: int) -> str:
     amount, unit = float(size), "B"
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":

@@ -78,10 +78,12 @@ def _result(statement: Any, session: Session, query: Query) -> Result:
 
 @_result.register(Explain)
 def _explain(statement: Explain, session: Session, query: Query) -> Result:
-    current = query(statement.query)._current_query()
+    frame = query(statement.query)
+    profile = frame.profile() if statement.analyze else None
+    current = frame._current_query()
     if statement.json:
-        return PLAN_COLUMNS, [(explanation_json(current, statement.verbose),)]
-    return PLAN_COLUMNS, [(line,) for line in explanation_lines(current, statement.verbose)]
+        return PLAN_COLUMNS, [(explanation_json(current, statement.verbose, profile),)]
+    return PLAN_COLUMNS, [(line,) for line in explanation_lines(current, statement.verbose, profile)]
 
 
 @_result.register(Set)

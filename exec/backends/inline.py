@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from exec.lower.failures import translate
+from exec.lower.observe import Observer
 from exec.lower.optimizations import OPTIMIZATIONS
 from exec.lower.plan import deliver, lower_body
 from exec.sources import unchanged_files
@@ -23,14 +24,17 @@ _POLL = 0.05
 """Seconds between looks at signals: an endless join would not notice Ctrl-C (see `exec.progress`)."""
 
 
-def execute_inline(body: PhysicalPlan, output: Dir) -> pa.Table:
-    """The encoded rows of a plan without exchanges, as columns `c<id>`. Raises QEngineErrors only (and KeyboardInterrupt)."""
+def execute_inline(body: PhysicalPlan, output: Dir, observer: Observer | None = None) -> pa.Table:
+    """The encoded rows of a plan without exchanges, as columns `c<id>`. An `observer` counts what operators deliver.
+
+    Raises QEngineErrors only (and KeyboardInterrupt).
+    """
     outcome: list[pa.Table | BaseException] = []
 
     def run() -> None:
         try:
             with unchanged_files(body, 0):
-                frame = deliver(lower_body(body, 0, _no_exchange), body, output)
+                frame = deliver(lower_body(body, 0, _no_exchange, observer=observer), body, output)
                 table = frame.collect(optimizations=OPTIMIZATIONS).to_arrow()
             outcome.append(table)
         except BaseException as problem:  # a Polars panic is not an Exception

@@ -6,6 +6,7 @@
     arithmetic, mathematics, texts, patterns, dates, calendar_functions, casts, functions
                                                    the kernels of expressions, by theme, and the table of them
     aggregates, joins, sorts, windows, plan        operators, and the body of a stage as one query per task
+    observe        what operators deliver, counted
     received       what an exchange delivers, in the tiers of a task
     optimizations  what Polars may still change about our plans
     failures       exceptions of all kinds to our errors

@@ -19,6 +19,7 @@ from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, physical_value
 from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
+from exec.lower.observe import Observer
 from exec.lower.received import received
 from exec.lower.sorts import ReadRuns, lower_boundaries, lower_merge, lower_sort, no_runs
 from exec.lower.windows import lower_window
@@ -66,10 +67,12 @@ def lower_body(
     read: Read,
     stored: StoredColumns | None = None,
     read_runs: ReadRuns = no_runs,
+    observer: Observer | None = None,
 ) -> pl.LazyFrame:
     """The query of task `partition`. `read` gives what an exchange delivers to this task, in Arrow's form of its encodings.
 
     `stored` holds columns of files that need not be read. `read_runs` gives the outputs of an exchange's producers one by one.
+    An `observer` counts what operators deliver.
 
     Raises the errors of opening files, and those of evaluating where an operator has to be run here.
     """
@@ -89,7 +92,8 @@ def lower_body(
             continue
         stack.pop()
         inputs = [frames[id(child)] for child in children]
-        frames[id(node)] = _lower_node(node, inputs, partition, read, stored, read_runs, analysis, needed)
+        frame = _lower_node(node, inputs, partition, read, stored, read_runs, analysis, needed)
+        frames[id(node)] = frame if observer is None else observer.watch(node, frame)
     return frames[id(body)]
 
 

@@ -21,13 +21,13 @@ FILE = Path(__file__).with_name("statements.txt")
 
 
 def answer(session: qengine.Session, text: str) -> str:
-    """The rows, values with bars between them, below the names of their columns; of a plan alone, # being times and tries."""
+    """The rows, with bars between values, below the names of columns; of a plan alone, # being times, bytes and tries."""
     try:
         table = session.sql(text).collect()
     except QEngineError as failure:
         return error_text(failure)
     if table.column_names == ["plan"]:
-        return re.sub(r"\d+\.\d ms|\d+(?= tried)|(?<= of )\d+(?=, )", "#", "\n".join(table["plan"].to_pylist()))
+        return re.sub(r"\d+\.\d ms|[\d.]+ (Ki)?B\b|\d+(?= tried)|(?<= of )\d+(?=, )", "#", "\n".join(table["plan"].to_pylist()))
     rows = [table.column_names, *(row.values() for row in table.to_pylist())]
     return "\n".join(" | ".join(map(value_text, row)) for row in rows)
 

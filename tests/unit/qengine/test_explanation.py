@@ -47,6 +47,22 @@ def test_estimates_are_those_of_the_planner(session):
     assert plan["estimated_rows"] == pytest.approx(100, rel=0.05)
 
 
+def test_analyze_has_what_every_operator_did(session):
+    found = explained(session, "EXPLAIN (ANALYZE, FORMAT JSON) SELECT g, count(*) FROM t WHERE i < 100 GROUP BY g")
+    assert list(found) == ["inline", "stages", "steps", "idle_seconds", "critical_path", "replans"]
+    last = found["stages"][-1]
+    assert (last["attempts"], last["rows"]) == (1, 2)
+    assert last["bytes"] > 0
+    assert 0 < last["begin"] < last["end"] <= found["steps"]["execute"]
+    plan = last["plan"]
+    while plan["operator"] != "TableScan":
+        plan = plan["inputs"][0]
+    assert plan["rows"] == 100
+    assert plan["q_error"] == pytest.approx(max(plan["estimated_rows"], 100) / min(plan["estimated_rows"], 100))
+    assert plan["bytes"] > 0
+    assert 0 < plan["seconds"] < last["end"]
+
+
 def test_verbose_has_rules_and_counts(session):
     found = explained(session, "EXPLAIN (VERBOSE, FORMAT JSON) SELECT i FROM (SELECT i FROM t LIMIT 3) LIMIT 2")
     merged = [firing for firing in found["rules"] if firing["rule"] == "merge_limits"]

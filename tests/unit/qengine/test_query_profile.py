@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import qengine
-from exec.metrics import QueryMetrics, StageMetrics, TaskMetrics
+from exec.attempts import EMPTY_OUTPUT, Attempt, OperatorCount
+from exec.metrics import QueryMetrics, Replanned, StageMetrics, Surprise, TaskMetrics
+from exec.progress import Execution
 from planner.errors import error
 from qengine.errors import QEngineError
 from qengine.query import Query
-from qengine.query_profile import Record, profile_of
+from qengine.query_profile import OperatorProfile, Record, profile_of
 from tests.cluster.graphs import count_pairs
 
 SIZES = {"a": 2_000_000, "b": 30_000}
@@ -83,6 +86,110 @@ def test_text(session):
     assert lines[2].startswith("critical path: stage ")
     assert len(lines) == 5 + len(profile.stages)
     assert not any(line != line.rstrip() for line in lines)
+
+
+def rows_of(profile, name):
+    return [operator.rows for operator in profile.operators if operator.name == name]
+
+
+def test_operators_are_counted_over_all_tasks(session):
+    """Every key of b, which are 0 to 29999, is in a once; the filter leaves half of them."""
+    profile = session.sql(TEXT).profile()
+    scans = {operator.text.split()[1]: operator for operator in profile.operators if operator.name == "TableScan"}
+    assert max(stage.tasks for stage in profile.stages) > 1
+    assert scans["a"].rows == 15_000
+    assert scans["b"].rows in (15_000, 30_000)
+    assert rows_of(profile, "Join") == [15_000]
+    assert rows_of(profile, "Aggregate")[-1] == 7
+    assert rows_of(profile, "TopN")[-1] == 3
+    observed = [operator for operator in profile.operators if operator.rows is not None]
+    assert all(operator.bytes > 0 and operator.seconds > 0 for operator in observed)
+    assert {operator.name for operator in profile.operators} - {operator.name for operator in observed} <= {
+        "Project", "ExchangeSource",
+    }  # fmt: skip
+    assert all(operator.text in session.sql(TEXT).explain("stages") for operator in profile.operators)
+
+
+@pytest.mark.parametrize(
+    "join, rows",
+    [
+        ("a JOIN b ON a.k = b.k AND (a.k + b.k) % 4 = 0", 15_000),
+        ("b LEFT JOIN a ON a.k = b.k AND (a.k + b.k) % 4 = 0", 30_000),
+        ("b FULL JOIN (SELECT k FROM a WHERE k < 10) c ON c.k = b.k AND (c.k + b.k) % 4 = 0", 30_005),
+        ("b WHERE EXISTS (SELECT 1 FROM a WHERE a.k = b.k AND (a.k + b.k) % 4 = 0)", 15_000),
+        ("(SELECT k FROM a WHERE k < 5) c JOIN (SELECT k FROM b WHERE k < 7) d ON c.k < d.k", 20),
+    ],
+)
+def test_rows_of_joins_that_run_in_several_steps(session, join, rows):
+    profile = session.sql(f"SELECT * FROM {join}").profile()
+    assert profile.result.num_rows == rows
+    assert rows_of(profile, "Join") == [rows]
+
+
+@pytest.mark.parametrize(
+    "text, name, rows",
+    [
+        ("SELECT k FROM b ORDER BY k", "Sort", 30_000),
+        ("SELECT k, row_number() OVER (ORDER BY k) FROM b", "Window", 30_000),
+        ("SELECT k FROM b UNION ALL SELECT k FROM b WHERE k < 10", "Union", 30_010),
+        ("SELECT k FROM b LIMIT 10", "Limit", 10),
+        ("SELECT count(*) FROM b", "Aggregate", 1),
+        ("SELECT b.k FROM b JOIN a ON a.k = b.k WHERE a.k + b.k > 30000 AND 100 // (a.k + b.k + 1) < 50", "Filter", None),
+    ],
+)
+def test_rows_of_every_operator(session, text, name, rows):
+    profile = session.sql(text).profile()
+    found = rows_of(profile, name)
+    assert (found[0] if found else None) == rows or (rows is None and None not in found)
+
+
+def test_operators_need_not_be_counted(session):
+    profile = session.sql(TEXT).profile(operators=False)
+    assert {(operator.rows, operator.bytes, operator.seconds, operator.q_error) for operator in profile.operators} == {
+        (None, None, None, None)
+    }
+    assert session.sql(TEXT).profile(operators=False).result.equals(session.sql(TEXT).profile().result)
+
+
+def test_operators_of_a_query_in_this_process():
+    with qengine.Session(workers=1) as session:
+        session.register("t", pa.table({"i": pa.array(range(10), pa.int64())}))
+        profile = session.sql("SELECT i % 3 AS g, count(*) FROM t WHERE i > 1 GROUP BY g").profile()
+    assert profile.inline
+    assert [(operator.stage, operator.name, operator.rows) for operator in profile.operators if operator.rows is not None] == [
+        (1, "Aggregate", 3), (1, "TableScan", 8),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "estimated, rows, expected",
+    [(10.0, 10, 1.0), (10.0, 40, 4.0), (40.0, 10, 4.0), (0.2, 0, 1.0), (5.0, 0, 5.0), (None, 3, None), (3.0, None, None)],
+)
+def test_q_error(estimated, rows, expected):
+    assert OperatorProfile(1, 1, "Filter", "Filter x", estimated, rows, 0, 0.0).q_error == expected
+
+
+def test_an_attempt_that_is_repeated_counts_once():
+    graph = count_pairs(10)
+    metrics = QueryMetrics(observed=True)
+    execution = Execution(1, graph, metrics=metrics)
+    for number in (1, 2):
+        output = replace(EMPTY_OUTPUT, operators=(OperatorCount(7, 100, 800, 0.1),))
+        execution.finished(Attempt(1, 1, 0, 0, number), output)
+    assert metrics.stages[0].attempts == 2
+    assert metrics.operators == {(0, 0): (OperatorCount(7, 100, 800, 0.1),)}
+
+
+def test_new_plans_are_told():
+    record = Record({"execute": 1.0})
+    record.graph = graph = count_pairs(10)
+    record.metrics = QueryMetrics(
+        {stage.id: StageMetrics(stage.tasks) for stage in graph.stages},
+        graph=graph,
+        replans=[Replanned(2, (Surprise(0, 10.0, 5000, 40_000),), ("the join hashes its left side",), 0.004)],
+    )
+    lines = str(profile_of(pa.table({}), record)).splitlines()
+    assert lines[3] == "planned again in 4.0 ms: a stage delivered 5,000 rows, not 10: the join hashes its left side"
 
 
 def test_errors_are_those_of_collect(session):
