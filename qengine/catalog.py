@@ -102,9 +102,11 @@ class SessionCatalog:
         """A snapshot with what is known of its rows now; if that is nothing, something will be learned in the background."""
         store = self._engine.table_statistics
         statistics = store.of(snapshot)
-        if statistics is None and self._sampling:
+        if statistics is not None:
+            return snapshot if statistics is snapshot.statistics else replace(snapshot, statistics=statistics)
+        if self._sampling and snapshot.statistics is None:
             store.use(snapshot)
-        return snapshot if statistics is snapshot.statistics else replace(snapshot, statistics=statistics)
+        return snapshot
 
     def refreshed(self, plan: LogicalPlan, tables: tuple[TableSnapshot, ...]) -> tuple[LogicalPlan, tuple[TableSnapshot, ...]]:
         """A plan over its tables as they are now, and these; the same objects if nothing changed.
@@ -123,7 +125,7 @@ class SessionCatalog:
 
     def is_current(self, snapshot: TableSnapshot) -> bool:
         """Whether a snapshot still describes its files as they are now, as far as they are trusted and their rows are known."""
-        if snapshot.statistics is not self._engine.table_statistics.of(snapshot):
+        if self._engine.table_statistics.of(snapshot) not in (None, snapshot.statistics):
             return False
         if snapshot.format == "memory":
             return True

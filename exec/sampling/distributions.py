@@ -115,7 +115,7 @@ def _distinct_ascending(values: pl.Series, runs: Sequence[int], seen: int, rows:
     bounds = _run_bounds(values, runs)
     apart = sum(a[1] != b[0] for a, b in pairwise(bounds)) + 1
     between = (rows - len(values)) * apart / len(bounds)
-    return seen + between * max(0, seen - len(bounds)) / len(values)
+    return seen + between * max(0, seen - len(bounds)) / max(len(values) - len(bounds), 1)
 
 
 def _common(

@@ -49,7 +49,7 @@ def value_share(known: Described, value: Any) -> float:
     share = rest / max(known.ndv - len(distribution.common), 1.0)
     if distribution.common:
         share = min(share, distribution.common[-1][1])
-    return max(share, UNSEEN / distribution.sampled if distribution.sampled else 0.0)
+    return max(share, _unseen(distribution))
 
 
 def range_share(known: Described, low: Any, low_open: bool, high: Any, high_open: bool) -> float | None:
@@ -76,7 +76,12 @@ def range_share(known: Described, low: Any, low_open: bool, high: Any, high_open
         share += others * max(0.0, below - above)
     elif bounds and _within(bounds[0], low, low_open, high, high_open):
         share += others
-    return min(1.0, max(share, UNSEEN / distribution.sampled if distribution.sampled else 0.0))
+    return min(1.0, max(share, _unseen(distribution)))
+
+
+def _unseen(distribution: ColumnDistribution) -> float:
+    """The least share of a value or range that is possible: of a column whose values are all frequent, what the sample missed."""
+    return UNSEEN / distribution.sampled if distribution.sampled and not distribution.bounds else 0.0
 
 
 def _above(known: Described, value: Any) -> bool:

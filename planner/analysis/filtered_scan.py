@@ -61,7 +61,7 @@ def _is_rare_value(term: Expr, columns: Mapping[int, ColumnEstimate]) -> bool:
         return False
     found = known.distribution
     value = statistic_value(term.right)
-    if value_share(known, value) == 0.0:  # it lies outside of the column's range
+    if value is None or value_share(known, value) == 0.0:  # then it lies outside of the column's range
         return False
     return bool(found.common and found.bounds) and all(common != value for common, _ in found.common)
 

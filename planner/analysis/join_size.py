@@ -11,11 +11,16 @@ from planner.logical.nodes import DependentJoin, Join, LogicalPlan
 
 def inner_rows(join: Join | DependentJoin, left: Estimate, right: Estimate) -> float:
     """How many pairs of rows satisfy the join's condition."""
+    return left.rows * right.rows * pair_share(join, left, right)
+
+
+def pair_share(join: Join | DependentJoin, left: Estimate, right: Estimate) -> float:
+    """The share of all pairs of rows that satisfy the join's condition."""
     keys, rest = _split(join.condition, join.left, join.right)
-    rows = left.rows * right.rows
+    share = Predicates(left.columns | right.columns).selectivity_of_all(rest)
     if keys:
-        rows *= equality_share([(left.columns.get(a), right.columns.get(b)) for a, b in keys], left.rows, right.rows)
-    return rows * Predicates(left.columns | right.columns).selectivity_of_all(rest)
+        share *= equality_share([(left.columns.get(a), right.columns.get(b)) for a, b in keys], left.rows, right.rows)
+    return share
 
 
 def semi_share(join: Join | DependentJoin, left: Estimate, right: Estimate) -> float:
@@ -25,7 +30,8 @@ def semi_share(join: Join | DependentJoin, left: Estimate, right: Estimate) -> f
     for a, b in keys:
         x, y = left.columns.get(a), right.columns.get(b)
         values = y.ndv * min(1.0, right.rows / max(y.rows, 1.0)) if y is not None else right.rows
-        domain = x.ndv if x is not None else max(left.rows, 1.0)
+        # Containment: the side with fewer values has no others than the other one, before filters.
+        domain = max(x.ndv if x is not None else left.rows, y.ndv if y is not None else 1.0)
         share = min(share, max(values, 1.0) / max(domain, 1.0))
     if not keys and rest:
         share = min(1.0, right.rows * Predicates(left.columns | right.columns).selectivity_of_all(rest))

@@ -40,6 +40,19 @@ def test_plan(number: int, rewrite: bool) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 23))
+def test_samples_have_the_predicates_of_the_plan(number: int) -> None:
+    """Or golden plans are not what a session plans: `python -m tests.golden.tpch_samples` records what is missing."""
+    catalog = tpch_sf1()
+    samples = [table.statistics.sample for name in catalog.names() if (table := catalog.table(name)) and table.statistics]
+    assert len(samples) == 8
+    for sample in samples:
+        sample.missing.clear()
+    plan, allocator = bound(query(number).text, catalog)
+    plan_physical(optimize(plan, verifying(allocator)), allocator, PhysicalOptions(workers=2))
+    assert [sample.missing for sample in samples] == [set()] * 8
+
+
+@pytest.mark.parametrize("number", range(1, 23))
 def test_plan_for_one_process_has_no_exchange(number: int) -> None:
     plan, allocator = bound(query(number).text, tpch_sf1())
     optimized = optimize(plan, verifying(allocator))

@@ -1,4 +1,5 @@
-"""The committed snapshot of the TPC-H tables at scale factor 1: `tpch_sf1.json`, schema and footer statistics without data.
+"""The committed snapshot of the TPC-H tables at scale factor 1: `tpch_sf1.json`, schema and footer statistics without data, and
+what samples say of their rows (`tpch_samples`).
 
 One line per column: name, type, whether it is nullable, minimum, maximum (physical integers), NULLs. Row groups are ranged by the
 column of `clustered_by`.
@@ -16,6 +17,7 @@ from planner.catalog import ColumnStatistics, RowGroup, TableFile, TableSnapshot
 from planner.dir import Split
 from planner.dtypes import BIGINT, DATE, INTEGER, VARCHAR, DType, decimal
 from planner.schema import Field
+from tests.golden.tpch_samples import recorded_statistics
 from tests.plans import TestCatalog
 
 _TYPES: dict[str, DType] = {str(dtype): dtype for dtype in (BIGINT, INTEGER, VARCHAR, DATE, decimal(15, 2))}
@@ -39,7 +41,7 @@ def _table(name: str, table: dict[str, Any]) -> TableSnapshot:
         for part, (first, end) in enumerate(pairwise(starts))
     )
     file = TableFile(Split(f"{name}.parquet", table["bytes"]), table["rows"], groups)
-    return TableSnapshot(name, "parquet", fields, (file,), columns)
+    return TableSnapshot(name, "parquet", fields, (file,), columns, statistics=recorded_statistics(name))
 
 
 def _in_group(columns: tuple[ColumnStatistics, ...], key: int, part: int, count: int) -> tuple[ColumnStatistics, ...]:
