@@ -56,7 +56,7 @@ class QEngineAdapter:
             self._session.sql(f"SELECT count(*) FROM {table} WHERE {values}").collect()
 
     def run(self, statement: Statement) -> pa.Table:
-        profile = self._session.sql(statement.text).profile()
+        profile = self._session.sql(statement.text).profile(operators=False)
         steps = profile.steps
         execution = steps["execute"] + steps.get("repeat", 0.0)
         self._local.phases = Phases(profile.planning_seconds, execution, steps["deliver"])
