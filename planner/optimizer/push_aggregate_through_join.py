@@ -9,7 +9,7 @@ from planner.analysis.free_columns import free_columns, output_ids
 from planner.analysis.keys import is_unique_on
 from planner.analysis.nullability import non_null_columns, null_rejected_columns, strict_columns
 from planner.catalog import Certainty
-from planner.dtypes import BIGINT, INTERVAL, decimal, is_decimal, is_exact, is_float
+from planner.dtypes import BIGINT, DOUBLE, INTERVAL, decimal, is_decimal, is_exact, is_float, scale_of
 from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, Call, Cast, ColumnRef, Expr, Literal
 from planner.expr.substitute import reference, substitute
@@ -37,16 +37,16 @@ def push_aggregate_through_join(aggregate: Aggregate, context: OptimizerContext)
     Yan and Larson, "Eager Aggregation and Lazy Aggregation", VLDB 1995. The rows of a new group have the same matches, so a
     match contributes the partial result of all of them, which the aggregate above merges; the other side need not be unique.
 
-    Right if every call uses one side only and has a merge (no DISTINCT, no avg), and nothing that moves can raise, since rows
-    without a match are now aggregated, too: integer sums are DECIMAL below and are checked where they were before. On the
-    optional side of a left join a call must ignore the row that stands for no match; count(*) counts it as one. Columns of
-    types whose equal values are not identical (floats, intervals) are no new keys, and a result that cannot be NULL only
-    because of the join stays.
+    Right if every call uses one side only and has a merge (no DISTINCT, no variance; avg is a sum and a count), and nothing
+    that moves can raise, since rows without a match are now aggregated, too: integer sums are DECIMAL below and are checked
+    where they were before. On the optional side of a left join a call must ignore the row that stands for no match;
+    count(*) counts it as one. Columns of types whose equal values are not identical (floats, intervals) are no new keys,
+    and a result that cannot be NULL only because of the join stays.
 
     Done where groups are known to be few: a join that drops most rows is better done first (TPC-H 3), one that drops
     none later (TPC-H 13).
     """
-    source = aggregate_over_join(aggregate)
+    source = aggregate_over_join(aggregate, context)
     if source is None:
         return None
     join = source.join
@@ -63,10 +63,14 @@ def push_aggregate_through_join(aggregate: Aggregate, context: OptimizerContext)
 
 @dataclass(frozen=True, slots=True)
 class AggregateOverJoin:
-    """An aggregate that can be computed from partial results, written over the join below it."""
+    """An aggregate that can be computed from partial results, written over the join below it.
+
+    `results` are the columns of the aggregate, in order, in terms of those of the calls: themselves, or quotients (avg).
+    """
 
     keys: tuple[Assign, ...]
     calls: tuple[tuple[Column, AggregateCall], ...]
+    results: tuple[Assign, ...]
     join: Join
 
     @property
@@ -75,7 +79,7 @@ class AggregateOverJoin:
         return frozenset().union(*(free_columns(call) for _, call in self.calls))
 
 
-def aggregate_over_join(aggregate: Aggregate) -> AggregateOverJoin | None:
+def aggregate_over_join(aggregate: Aggregate, context: OptimizerContext) -> AggregateOverJoin | None:
     below, keys, assigns = aggregate.input, aggregate.keys, aggregate.aggregates
     if isinstance(below, Project):
         values = {assign.column.id: assign.expr for assign in below.assigns}
@@ -86,16 +90,38 @@ def aggregate_over_join(aggregate: Aggregate) -> AggregateOverJoin | None:
         below = below.input
     if not isinstance(below, Join) or below.kind not in (JoinKind.INNER, JoinKind.LEFT):
         return None
-    calls = []
+    calls: list[tuple[Column, AggregateCall]] = []
+    results: list[Assign] = []
     for assign in assigns:
         call = assign.expr
         assert isinstance(call, AggregateCall)
-        if call.distinct or AGGREGATES[call.function].merge is None or can_raise(partial_call(call)):
-            return None
-        calls.append((assign.column, call))
+        if call.function == "avg":
+            quotient, states = _quotient(call, context)
+            results.append(assign.replace(expr=quotient))
+            calls += states
+        else:
+            results.append(Assign(assign.column, reference(assign.column)))
+            calls.append((assign.column, call))
+    if any(call.distinct or AGGREGATES[call.function].merge is None or can_raise(partial_call(call)) for _, call in calls):
+        return None
     if any(can_raise(key) for key in keys):
         return None
-    return AggregateOverJoin(keys, tuple(calls), below)
+    return AggregateOverJoin(keys, tuple(calls), tuple(results), below)
+
+
+def _quotient(call: AggregateCall, context: OptimizerContext) -> tuple[Expr, list[tuple[Column, AggregateCall]]]:
+    """An average as the quotient of a sum and a count, and these two."""
+    argument = call.arguments[0].dtype
+    total = context.allocator.new("sum", DOUBLE if is_float(argument) else decimal(38, scale_of(argument)))
+    count = context.allocator.new("count", BIGINT)
+    divisor = decimal(19, 0) if is_decimal(call.dtype) else DOUBLE
+    dividend = reference(total) if is_decimal(call.dtype) or total.dtype == DOUBLE else Cast(DOUBLE, reference(total))
+    quotient = Call(call.dtype, "divide", (dividend, Cast(divisor, reference(count))))
+    states = [
+        (total, call.replace(function="sum", dtype=total.dtype)),
+        (count, call.replace(function="count", dtype=BIGINT)),
+    ]
+    return quotient, states
 
 
 def _push(source: AggregateOverJoin, side: LogicalPlan, other: LogicalPlan, context: OptimizerContext) -> LogicalPlan | None:
@@ -130,18 +156,19 @@ def merge_partials(
 ) -> LogicalPlan:
     """The aggregate's results from a column of partial results for each of its calls, NULL without a match if `optional`."""
     merged: list[Assign] = []
-    results: list[Assign] = list(pass_through(tuple(key.column for key in keys)))
+    totals: dict[int, Expr] = {}
     for (column, call), partial in zip(source.calls, partials, strict=True):
         merge = _merge_call(call, partial, optional)
-        if merge.dtype == call.dtype:
-            merged.append(Assign(column, merge))
-            results.append(Assign(column, reference(column)))
-        else:
+        if merge.dtype != call.dtype:
             total = context.allocator.new(column.name, merge.dtype)
-            merged.append(Assign(total, merge))
-            results.append(Assign(column, Cast(call.dtype, reference(total))))
+            totals[column.id] = Cast(call.dtype, reference(total))
+            column = total
+        merged.append(Assign(column, merge))
     top = Aggregate(input, keys, tuple(merged))
-    return top if all(isinstance(result.expr, ColumnRef) for result in results) else Project(top, tuple(results))
+    results = tuple(substitute(result, totals) for result in source.results)
+    if all(isinstance(result.expr, ColumnRef) for result in results):
+        return top
+    return Project(top, pass_through(tuple(key.column for key in keys)) + results)
 
 
 def partial_call(call: AggregateCall) -> AggregateCall:

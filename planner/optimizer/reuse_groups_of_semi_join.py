@@ -42,7 +42,7 @@ def reuse_groups_of_semi_join(aggregate: Aggregate, context: OptimizerContext) -
     Not for calls over texts, which are expensive for groups that nobody asks for. This is TPC-H 18: 1.57 to 1.2 CPU
     seconds at scale factor 10.
     """
-    source = aggregate_over_join(aggregate)
+    source = aggregate_over_join(aggregate, context)
     if source is None or source.join.kind is not JoinKind.INNER:
         return None
     join = source.join

@@ -53,11 +53,12 @@ EAGER = [
         "count(*), count(f.t), min(f.t), max(f.t)",
         "min(f.x), max(f.x), count(*) FILTER (f.x > 0)",
         "sum(f.p), sum(f.k), sum(f.k) FILTER (f.t = 'a')",
+        "avg(f.p), avg(f.k) FILTER (f.t = 'a'), avg(f.k + 0.5::DOUBLE), max(f.k)",
     )
 ]
 GROUPS = [
     f"SELECT d.t, {calls} FROM d, f WHERE d.k IN (SELECT k FROM f GROUP BY k HAVING {having}) AND d.k = f.k GROUP BY d.t"
-    for calls in ("count(*), sum(f.p)", "min(f.x), max(f.x), count(f.x)", "sum(f.k), max(f.p)")
+    for calls in ("count(*), sum(f.p)", "min(f.x), max(f.x), count(f.x)", "sum(f.k), max(f.p), avg(f.k)")
     for having in ("count(*) > 1", "max(n) > 2", "sum(p) > 5")
 ]
 OTHERS = [

@@ -18,13 +18,14 @@ CALLS = (
     "sum(i.c), sum(CAST(i.c AS BIGINT)), count(*) FILTER (i.c > 1), sum(i.c) FILTER (i.k > 2)",
     "bool_and(i.c > 1), bool_or(i.c > i.k)",
     "sum(o.b), count(*), count(o.s)",
+    "avg(i.c), count(*), avg(CAST(i.c AS DECIMAL(12, 2))) FILTER (i.k > 1), sum(i.c)",
     "sum(o.b) FILTER (o.s = 'x'), max(o.s)",
 )
 JOINS = ("o JOIN i ON o.a = i.a", "o LEFT JOIN i ON o.a = i.a", "i LEFT JOIN o ON o.a = i.a AND o.k > i.k")
 GROUPS = ("", "GROUP BY o.s", "GROUP BY o.a, i.a", "GROUP BY i.k, o.b + 1")
 UNSOUND = (
     "SELECT o.k, count(DISTINCT i.c) FROM o JOIN i ON o.a = i.a GROUP BY o.k",
-    "SELECT o.k, avg(i.c) FROM o JOIN i ON o.a = i.a GROUP BY o.k",
+    "SELECT o.k, avg(DISTINCT i.c) FROM o JOIN i ON o.a = i.a GROUP BY o.k",
     "SELECT o.k, sum(i.c + o.b) FROM o JOIN i ON o.a = i.a GROUP BY o.k",
     "SELECT o.k, sum(10 // i.k) FROM o JOIN i ON o.a = i.a GROUP BY o.k",
     "SELECT o.k, count(*) FILTER (i.c IS NULL), max(i.c) FROM o LEFT JOIN i ON o.a = i.a GROUP BY o.k",
