@@ -42,7 +42,9 @@ def explanation_lines(query: Query, verbose: bool = False, profile: Profile | No
     for stage in stage_texts(graph):
         did = profile.stage(stage.number) if profile is not None and not inline else None
         lines.append(stage.head if did is None else f"{stage.head}: {_stage_note(did)}")
-        lines += [_operator_line(operator, next(ran, None)) for operator in stage.operators]
+        for operator in stage.operators:
+            lines.append(_operator_line(operator, next(ran, None)))
+            lines += [f"  {'  ' * operator.depth}  · {reason}" for reason in operator.reasons]
         lines += [edge_line(edge) for edge in stage.edges]
     return lines
 
@@ -51,7 +53,8 @@ def explanation_json(query: Query, verbose: bool = False, profile: Profile | Non
     """EXPLAIN as a JSON object: `inline`, `stages`, and if `verbose` also `logical`, `optimized`, `rules` and `rule_counts`.
 
     A stage has `stage` (its number), `kind`, `tasks`, `determinism`, `plan` (the tree of operators) and `outputs`; an operator
-    has `operator`, `number`, `text`, `inputs`, and `estimated_rows` where it is estimated.
+    has `operator`, `number`, `text`, `inputs`, `estimated_rows` where it is estimated, and `reasons` why there is an exchange or
+    why there is none.
 
     With the `profile` of a run there are also the profile's `steps`, `idle_seconds`, `critical_path` and `replans`; a stage has
     what is in a StageProfile, and an operator that was observed `rows`, `bytes`, `seconds` and `q_error`. Times are in seconds.
@@ -180,6 +183,8 @@ def _tree(stage: StageText, ran: Iterator[OperatorProfile]) -> dict[str, Any]:
         if did is not None and did.rows is not None:
             found |= {"rows": did.rows, "bytes": did.bytes, "seconds": did.seconds}
             found |= {} if did.q_error is None else {"q_error": did.q_error}
+        if operator.reasons:
+            found["reasons"] = list(operator.reasons)
         found["inputs"] = []
         del path[operator.depth :]
         if path:

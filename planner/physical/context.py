@@ -11,7 +11,7 @@ from planner.physical.clustering import Clusterings, choose_boundaries, push_bou
 from planner.physical.cost import move_cost
 from planner.physical.enforce import enforce
 from planner.physical.nodes import ExchangePlan, Origin, PhysicalPlan
-from planner.physical.properties import ClusteredDistribution, Distribution, Offered, satisfies
+from planner.physical.properties import ClusteredDistribution, Distribution, Offered, Placement, satisfies, satisfying
 from planner.physical.stage_outputs import is_reading, read_otherwise
 from planner.schema import Column, ColumnAllocator, Schema
 
@@ -47,10 +47,17 @@ class Planned:
     offered: Offered
     rows: float
     origin: Origin | None = None
+    placement: Placement | None = None
+    """How it met what was last required of it."""
 
     @property
     def columns(self) -> Schema:
         return self.plan.columns
+
+
+def placements_of(*inputs: Planned) -> tuple[Placement, ...]:
+    """How inputs met what an operator requires of them."""
+    return tuple(input.placement for input in inputs if input.placement is not None)
 
 
 @dataclass(slots=True)
@@ -73,17 +80,19 @@ class PhysicalContext:
         """
         reading = read_otherwise(planned.plan, planned.offered, required)
         if reading is not None:
-            return replace(planned, plan=reading[0], offered=reading[1])
+            return replace(planned, plan=reading[0], offered=reading[1], placement=None)
         if isinstance(required, ClusteredDistribution) and not satisfies(planned.offered, required):
             for column in required.columns:
                 ranged = self.cut_by_range(planned, column)
                 if ranged is not None:
                     return ranged
         plan, offered = enforce(planned.plan, planned.offered, required, self.buckets)
+        met_by = satisfying(planned.offered, required)
+        placement = Placement(required, planned.offered.partitionings, met_by, planned.columns)
         if plan is not planned.plan:
             origin = planned.origin and planned.origin._replace(partitionings=planned.offered.partitionings)
-            plan = plan.replace(estimated_rows=planned.rows, origin=origin)
-        return replace(planned, plan=plan, offered=offered)
+            plan = plan.replace(estimated_rows=planned.rows, origin=origin, placement=placement)
+        return replace(planned, plan=plan, offered=offered, placement=placement)
 
     def needs_exchange(self, planned: Planned, required: Distribution) -> bool:
         return _moves(planned, self.enforce(planned, required))
@@ -102,8 +111,11 @@ class PhysicalContext:
         plan = push_boundaries(planned.plan, column.id, boundaries, self.clusterings) if boundaries else None
         if plan is None:
             return None
-        partitionings = (Range(column.id, column.dtype, boundaries),)
-        return replace(planned, plan=plan, offered=Offered(partitionings, clusterings=planned.offered.clusterings))
+        ranges = Range(column.id, column.dtype, boundaries)
+        offered = Offered((ranges,), clusterings=planned.offered.clusterings)
+        before = planned.offered.partitionings
+        placement = Placement(ClusteredDistribution((column,)), before, ranges, planned.columns, is_cut=True)
+        return replace(planned, plan=plan, offered=offered, placement=placement)
 
 
 def _moves(before: Planned, after: Planned) -> bool:

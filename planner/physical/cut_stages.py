@@ -113,7 +113,8 @@ class _Cutter:
         if id(current.input) not in self.producers:
             level = self.levels[current.number]
             self.producers[id(current.input)] = self.add_stage(current.input, level, current.estimated_rows)
-        return self._read(self.producers[id(current.input)], current.pattern, current.partitioning, current.number)
+        source = self._read(self.producers[id(current.input)], current.pattern, current.partitioning, current.number)
+        return source.replace(placement=current.placement)
 
     def _read_output(self, exchange: ExchangePlan, output: StageOutput) -> PhysicalPlan:
         """An exchange from a stage of the earlier graph, its columns under the names of this plan."""
@@ -151,7 +152,7 @@ class _Cutter:
             dir.encodings,
             tuple(sorted((column.id, bounds[column.id]) for column in dir.schema if column.id in bounds)),
             self.bounds.rows(producer.body),
-            number,
+            number=number,
         )
 
     def add_stage(self, body: PhysicalPlan, determinism: Determinism, rows: float | None = None) -> Stage:

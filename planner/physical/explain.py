@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.dir import Dir, Exchange, Hash, OrderKey, Partitioning, Range, SampledRange, Stage, StageGraph
 from planner.explain import ColumnNames, assigns_text, expression_text, literal_text, sort_text, window_text
 from planner.expr.nodes import ColumnRef
 from planner.physical.encodings import Encoding
+from planner.physical.explain_placement import placement_texts
 from planner.physical.nodes import (
     AggregateExec,
     BoundariesExec,
@@ -45,11 +46,12 @@ def physical_text(plan: PhysicalPlan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OperatorText:
-    """An operator of a stage on one line, and how deep it lies below the last one."""
+    """An operator of a stage on one line, how deep it lies below the last one, and why there is an exchange or is none."""
 
     plan: PhysicalPlan
     depth: int
     text: str
+    reasons: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -96,7 +98,12 @@ def stage_texts(graph: StageGraph) -> tuple[StageText, ...]:
     """The stages of a graph; a column has the same name in all of them."""
     names = ColumnNames()
     numbers = {stage.id: number for number, stage in enumerate(graph.stages, start=1)}
-    return tuple(_stage_text(graph, stage, numbers, names) for stage in graph.stages)
+    stages = [_stage_text(graph, stage, numbers, names) for stage in graph.stages]
+    return tuple(replace(stage, operators=tuple(_with_reasons(line, names) for line in stage.operators)) for stage in stages)
+
+
+def _with_reasons(line: OperatorText, names: ColumnNames) -> OperatorText:
+    return replace(line, reasons=placement_texts(line.plan, names))
 
 
 def stages_text(graph: StageGraph) -> str:

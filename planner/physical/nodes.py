@@ -2,7 +2,8 @@
 
 Before the cut a plan holds `ExchangePlan` nodes, put there by `enforce` alone. `cut_stages` replaces each by an
 `ExchangeSource` in the consumer's body. `number` is the stable operator number that metrics and EXPLAIN use; 0 until it is given.
-`estimated_rows` are those that an operator was planned for, all tasks together; None where nobody had to know.
+`estimated_rows` are those that an operator was planned for, all tasks together; None where nobody had to know. `placement` of an
+exchange says why it is needed, `placements` of other operators how each of their inputs came to lie as they require.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from planner.dir import Determinism, Layout, Partitioning, Pattern, ScanRange, S
 from planner.expr.nodes import Assign, ColumnRef, Expr, SortKey
 from planner.join_kind import JoinKind, join_columns
 from planner.physical.encodings import Encoding
+from planner.physical.properties import Placement
 from planner.schema import Column, Schema
 from planner.tree import Node, kind_mask, node, walk
 
@@ -102,6 +104,7 @@ class ExchangePlan(PhysicalPlan):
     partitioning: Partitioning
     estimated_rows: float | None = None
     origin: Origin | None = None
+    placement: Placement | None = None
     number: int = 0
 
     @property
@@ -119,6 +122,7 @@ class ExchangeSource(PhysicalPlan):
     encodings: tuple[Encoding, ...]
     bounds: tuple[tuple[int, Interval], ...]
     row_bound: int = 2**62
+    placement: Placement | None = None
     number: int = 0
 
     @property
@@ -200,6 +204,7 @@ class JoinExec(PhysicalPlan):
     residual: Expr | None
     mark: Column | None = None
     build: str = "right"
+    placements: tuple[Placement, ...] = ()
     estimated_rows: float | None = None
     number: int = 0
 
@@ -230,6 +235,7 @@ class AggregateExec(PhysicalPlan):
     mode: AggregateMode
     keys: tuple[Column, ...]
     aggregates: tuple[Assign, ...]
+    placements: tuple[Placement, ...] = ()
     estimated_rows: float | None = None
     number: int = 0
 
@@ -250,6 +256,7 @@ class WindowExec(PhysicalPlan):
     partition: tuple[Column, ...]
     order: tuple[SortKey, ...]
     calls: tuple[Assign, ...]
+    placements: tuple[Placement, ...] = ()
     estimated_rows: float | None = None
     number: int = 0
 

@@ -133,21 +133,43 @@ class Offered:
         return replace(self, ordering=())
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Why the rows of an input are moved, or need not be: what its consumer requires, and how they lay before.
+
+    `met_by` is the partitioning that has what is required, None if rows are moved; `is_cut`: scans were cut by its ranges for
+    that. `columns` are those that ids in it mean.
+    """
+
+    required: Distribution
+    offered: tuple[Partitioning, ...]
+    met_by: Partitioning | None
+    columns: Schema
+    is_cut: bool = False
+
+
 def satisfies(offered: Offered, required: Distribution) -> bool:
     """Whether rows that lie as offered need no exchange to lie as required."""
-    single = isinstance(offered.partitionings[0], Single)
+    return satisfying(offered, required) is not None
+
+
+def satisfying(offered: Offered, required: Distribution) -> Partitioning | None:
+    """The offered partitioning that makes an exchange unnecessary, None if there is none."""
+    first = offered.partitionings[0]
+    single = first if isinstance(first, Single) else None
     match required:
         case AnyDistribution():
-            return True
+            return first
         case SingleDistribution() | OrderedDistribution():
             return single
         case ReplicatedDistribution():
-            return single and offered.replicable
+            return single if offered.replicable else None
         case ClusteredDistribution(columns):
             wanted = {column.id for column in columns}
-            return single or any(wanted.issuperset(keys) for keys in offered.keys)
+            keyed = (p for p in offered.partitionings if isinstance(p, (Hash, Range)) and wanted.issuperset(p.keys))
+            return single or next(keyed, None)
         case HashDistribution(partitioning) | RangeDistribution(partitioning):
-            return partitioning in offered.partitionings
+            return partitioning if partitioning in offered.partitionings else None
 
 
 def hash_by(columns: tuple[Column, ...], buckets: int) -> Hash:

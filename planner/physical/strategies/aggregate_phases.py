@@ -7,7 +7,7 @@ from dataclasses import replace
 from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, ColumnRef
 from planner.logical.nodes import pass_through
-from planner.physical.context import PhysicalContext, Planned
+from planner.physical.context import PhysicalContext, Planned, placements_of
 from planner.physical.cost import MERGE_GROUP, is_hardly_dearer, move_cost, task_cost
 from planner.physical.nodes import AggregateExec, AggregateMode, Origin, ProjectExec
 from planner.physical.properties import ClusteredDistribution, Offered, SingleDistribution
@@ -24,11 +24,19 @@ def plan_phases(
     required = ClusteredDistribution(keys) if keys else SingleDistribution()
     if not context.needs_exchange(input, required):
         input = context.enforce(input, required)
-        return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls), offered(input, keys), groups)
+        return Planned(
+            AggregateExec(input.plan, AggregateMode.COMPLETE, keys, calls, placements=placements_of(input)),
+            offered(input, keys),
+            groups,
+        )
     partial_rows = min(input.rows, groups * input.offered.count)
     if not mergeable(calls) or (keys and not partial_pays(input, partial_rows, keys + tuple(a.column for a in calls))):
         spread = context.enforce(narrow(input, keys, calls), meeting_place(keys, input.rows, context))
-        return Planned(AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls), offered(spread, keys), groups)
+        return Planned(
+            AggregateExec(spread.plan, AggregateMode.COMPLETE, keys, calls, placements=placements_of(spread)),
+            offered(spread, keys),
+            groups,
+        )
     partials = tuple(Assign(context.allocator.copy_of(call.column), call.expr) for call in calls)
     partial = AggregateExec(input.plan, AggregateMode.PARTIAL, keys, partials)
     origin = Origin(context.operator, partial=True)
@@ -42,7 +50,11 @@ def merge_partials(
     merged = context.enforce(partial, meeting_place(keys, partial.rows, context))
     states = (call.replace(column=state) for call, state in zip(calls, partial.columns[len(keys) :], strict=True))
     finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, states, strict=True))
-    return Planned(AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals), offered(merged, keys), groups)
+    return Planned(
+        AggregateExec(merged.plan, AggregateMode.FINAL, keys, finals, placements=placements_of(merged)),
+        offered(merged, keys),
+        groups,
+    )
 
 
 def meeting_place(

@@ -18,7 +18,7 @@ from planner.expr.equality import same_expression
 from planner.expr.functions import AGGREGATES
 from planner.expr.nodes import AggregateCall, Assign, ColumnRef, Expr
 from planner.logical.nodes import Aggregate, LogicalPlan, pass_through
-from planner.physical.context import PhysicalContext, Planned
+from planner.physical.context import PhysicalContext, Planned, placements_of
 from planner.physical.nodes import AggregateExec, AggregateMode, ProjectExec
 from planner.physical.properties import ClusteredDistribution, SingleDistribution
 from planner.physical.strategies.aggregate_phases import (
@@ -81,7 +81,11 @@ def _complete(
     last = tuple(
         call if partials is None or _is_distinct(call) else Assign(call.column, merge_call(next(states))) for call in calls
     )
-    return Planned(AggregateExec(input.plan, AggregateMode.COMPLETE, keys, last), offered(input, keys), groups)
+    return Planned(
+        AggregateExec(input.plan, AggregateMode.COMPLETE, keys, last, placements=placements_of(input)),
+        offered(input, keys),
+        groups,
+    )
 
 
 def _twice(
@@ -98,7 +102,7 @@ def _twice(
     fresh = context.allocator.copy_of
     unique = tuple(Assign(fresh(call.column), merge_call(call) if merged else call.expr) for call in others)
     mode = AggregateMode.FINAL if merged else AggregateMode.COMPLETE
-    once = AggregateExec(spread.plan, mode, pair, unique)
+    once = AggregateExec(spread.plan, mode, pair, unique, placements=placements_of(spread))
     states = iter(unique)
     partials = tuple(
         Assign(fresh(call.column), _plain(call) if _is_distinct(call) else merge_call(next(states))) for call in calls
@@ -108,7 +112,11 @@ def _twice(
     target = meeting_place(keys, partial_rows, context)
     gathered = context.enforce(Planned(partial, offered(spread, keys), partial_rows), target)
     finals = tuple(Assign(call.column, merge_call(state)) for call, state in zip(calls, partials, strict=True))
-    return Planned(AggregateExec(gathered.plan, AggregateMode.FINAL, keys, finals), offered(gathered, keys), groups)
+    return Planned(
+        AggregateExec(gathered.plan, AggregateMode.FINAL, keys, finals, placements=placements_of(gathered)),
+        offered(gathered, keys),
+        groups,
+    )
 
 
 def _distinct_value(calls: tuple[Assign, ...]) -> Expr | None:

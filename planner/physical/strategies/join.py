@@ -29,10 +29,11 @@ from planner.expr.nodes import (
 from planner.join_kind import JoinKind
 from planner.logical.nodes import Join, LogicalPlan, pass_through
 from planner.physical.clustering import choose_boundaries
-from planner.physical.context import PhysicalContext, Planned
+from planner.physical.context import PhysicalContext, Planned, placements_of
 from planner.physical.cost import BUILD_ROW, PROBE_ROW, task_cost
 from planner.physical.nodes import ExchangePlan, JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
+    AnyDistribution,
     HashDistribution,
     Offered,
     RangeDistribution,
@@ -70,7 +71,15 @@ def plan_join(join: Join, left: Planned, right: Planned, context: PhysicalContex
     best = min(_alternatives(join.kind, left, right, left_keys, right_keys, context), key=lambda a: a.cost)
     build = "left" if best.left.rows < best.right.rows else "right"
     plan: PhysicalPlan = JoinExec(
-        best.left.plan, best.right.plan, join.kind, left_keys, right_keys, keys.residual, join.mark, build
+        best.left.plan,
+        best.right.plan,
+        join.kind,
+        left_keys,
+        right_keys,
+        keys.residual,
+        join.mark,
+        build,
+        placements=placements_of(best.left, best.right),
     )
     if len(plan.columns) > len(join.columns):
         plan = ProjectExec(plan, pass_through(join.columns))
@@ -184,10 +193,12 @@ def _alternatives(
         return
     if kind is not JoinKind.FULL and left.offered.count > 1:
         replicated = context.enforce(right, ReplicatedDistribution())
-        yield _alternative(left, right, left, replicated, left.offered.without_order(), left.offered.count, context)
+        in_place = context.enforce(left, AnyDistribution())
+        yield _alternative(left, right, in_place, replicated, left.offered.without_order(), left.offered.count, context)
     if kind is JoinKind.INNER and right.offered.count > 1:
         replicated = context.enforce(left, ReplicatedDistribution())
-        yield _alternative(left, right, replicated, right, right.offered.without_order(), right.offered.count, context)
+        in_place = context.enforce(right, AnyDistribution())
+        yield _alternative(left, right, replicated, in_place, right.offered.without_order(), right.offered.count, context)
     if left_keys:
         for a, b in _range_partitionings(left, right, left_keys, right_keys, context):
             yield _alternative(left, right, a, b, _range_partitioned_offer(kind, a, b), a.offered.count, context)

@@ -10,7 +10,7 @@ from planner.dtypes import BIGINT, DOUBLE, decimal, is_decimal, is_exact, is_flo
 from planner.expr.equality import same_expression
 from planner.expr.nodes import Assign, Call, Cast, ColumnRef, Expr, WindowCall
 from planner.logical.nodes import Window, pass_through
-from planner.physical.context import PhysicalContext, Planned
+from planner.physical.context import PhysicalContext, Planned, placements_of
 from planner.physical.nodes import PhysicalPlan, ProjectExec, WindowExec
 from planner.physical.properties import ClusteredDistribution, SingleDistribution
 from planner.schema import Column
@@ -22,7 +22,7 @@ def plan_window(window: Window, input: Planned, context: PhysicalContext) -> Pla
     gathered = context.enforce(input, ClusteredDistribution(partition) if partition else SingleDistribution())
     states: list[Assign] = []
     results = [Assign(assign.column, _result(assign, states, context)) for assign in window.calls]
-    plan: PhysicalPlan = WindowExec(gathered.plan, partition, window.order, tuple(states))
+    plan: PhysicalPlan = WindowExec(gathered.plan, partition, window.order, tuple(states), placements=placements_of(gathered))
     if any(not isinstance(a.expr, ColumnRef) or a.column.id != a.expr.column.id for a in results) or len(states) != len(
         results
     ):
