@@ -5,6 +5,7 @@ expressions, no dependent joins); every other rule can be switched off by its na
 
     unnesting/    the ways to remove a dependent join
     join_order/   the graph of a region of inner joins, and the search for an order
+    row_paths     ways down a plan along which rows are passed on, for rules that act on two distant operators
 """
 
 from __future__ import annotations
