@@ -9,7 +9,7 @@ In the order of a query's way:
     analysis    facts about plans that rules and strategies ask for
     physical    operators, required and offered properties, costs, encodings, the cut into stages
     dir         the value between stages, and its laws
-    explain     plans as text
+    explain     plans as text, and in `rule_trace` how rules changed them
 
 and below all of them `tree` (the node core), `dtypes`, `schema`, `catalog` (table snapshots), `errors`, `rule`, `verify`, and
 `ports`, the protocols through which the planner asks the outside. It imports neither exec nor qengine, nor any library that

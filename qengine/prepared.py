@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from planner.errors import error
 from planner.sql.parameters import parameter_names
 from planner.sql.parse import parse
+from planner.sql.statements import parse_statement, query_in
 
 if TYPE_CHECKING:
     from qengine.dataframe import DataFrame
@@ -25,7 +26,7 @@ class PreparedStatement:
         self._session = session
         self._dialect = dialect
         self.text = text
-        self.parameters = parameter_names(parse(text, dialect))
+        self.parameters = _parameters(text, dialect)
 
     def execute(self, *values: Any, **named: Any) -> DataFrame:
         """The lazy result for values by place, or by name: `statement.execute(1, "x")`, `statement.execute(low=1)`.
@@ -38,3 +39,14 @@ class PreparedStatement:
 
     def __repr__(self) -> str:
         return f"PreparedStatement({self.text!r})"
+
+
+def _parameters(text: str, dialect: str) -> tuple[str, ...]:
+    statement = parse_statement(text)
+    if statement is None:
+        return parameter_names(parse(text, dialect))
+    query = query_in(statement)
+    if query is None:
+        return ()
+    with query.located():
+        return parameter_names(parse(query.text, dialect))

@@ -17,7 +17,8 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from planner import dtypes as t
-from planner.sql.parameters import Parameters
+from planner.errors import error
+from planner.sql.parameters import Parameters, parameter_items, written
 from planner.sql.statements import (
     Analyze,
     DescribeQuery,
@@ -30,6 +31,7 @@ from planner.sql.statements import (
     ShowStatistics,
     ShowTables,
     Statement,
+    query_in,
 )
 from qengine.display import value_text
 from qengine.explanation import explanation_json, explanation_lines
@@ -56,9 +58,12 @@ STATISTICS_COLUMNS: Columns = (
 def execute(session: Session, statement: Statement, dialect: str, parameters: Parameters) -> DataFrame:
     """Do what a statement asks for. `parameters` are for a query inside of it.
 
-    Raises UNKNOWN_SETTING, INVALID_SETTING and UNKNOWN_RULE for settings, UNKNOWN_TABLE, and what `Session.sql` raises for a
-    query; the position is one in the whole text.
+    Raises UNKNOWN_SETTING, INVALID_SETTING and UNKNOWN_RULE for settings, UNKNOWN_TABLE, UNKNOWN_PARAMETER, and what `Session.sql`
+    raises for a query; the position is one in the whole text.
     """
+    if query_in(statement) is None:
+        for name, _ in parameter_items(parameters):
+            raise error("UNKNOWN_PARAMETER", name=written(str(name)))
 
     def query(part: Part) -> DataFrame:
         with part.located():

@@ -12,6 +12,7 @@
     prune_row_groups, inline   what a scan may leave out; whether a plan may run inside of the driver
     value_numbers, widen, reuse_exchanges   which plans give the same rows; inputs of exchanges that are computed once for all
     cut_stages   the stage graph (`cut_stages`)
+    explain, explain_placement   plans and stages as text; why there is an exchange or is none
 
 Decided: one bucket count per query, so that any two hash exchanges by the same keys match without a second shuffle.
 Decided: NULL-safe equalities become pairs of ordinary keys here, so that no kernel needs a second kind of equality.

@@ -145,6 +145,11 @@ def parse_statement(text: str) -> Statement | None:
     return read(tokens)
 
 
+def query_in(statement: Statement) -> Part | None:
+    """The query inside of a statement, which may have parameters; None for statements that hold none."""
+    return statement.query if isinstance(statement, (Explain, DescribeQuery)) else None
+
+
 class _Tokens:
     """The text from left to right, one token at a time; comments and space are between tokens."""
 

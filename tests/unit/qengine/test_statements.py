@@ -102,6 +102,28 @@ def test_a_query_to_be_explained_has_parameters(session):
     assert any("i > 41" in line for line in lines)
 
 
+def test_statements_are_prepared(session):
+    explain = session.prepare("EXPLAIN SELECT * FROM t WHERE i > $low AND i < $high")
+    assert explain.parameters == ("high", "low")
+    lines = explain.execute(low=7, high=9).collect()["plan"].to_pylist()
+    assert any("i > 7 AND i < 9" in line for line in lines)
+    show = session.prepare("SHOW ALL")
+    assert show.parameters == ()
+    session.sql("SET inline = off")
+    assert show.execute().collect()["value"][0].as_py() == "off"
+    with pytest.raises(QEngineError) as raised:
+        session.prepare("DESCRIBE SELECT (1")
+    assert raised.value.position is not None
+    assert raised.value.position.text == "DESCRIBE SELECT (1"
+
+
+@pytest.mark.parametrize("text", ["SHOW ALL", "DESCRIBE t", "EXPLAIN SELECT i FROM t"])
+def test_a_parameter_that_a_statement_does_not_have(session, text):
+    with pytest.raises(QEngineError) as raised:
+        session.sql(text, parameters=[1])
+    assert raised.value.code == "UNKNOWN_PARAMETER"
+
+
 def test_the_error_of_a_fragment_keeps_its_own_text(session):
     with pytest.raises(QEngineError) as raised:
         session.sql("EXPLAIN SELECT i FROM t").filter("nope > 1")
