@@ -58,8 +58,8 @@ STATISTICS_COLUMNS: Columns = (
 def execute(session: Session, statement: Statement, dialect: str, parameters: Parameters) -> DataFrame:
     """Do what a statement asks for. `parameters` are for a query inside of it.
 
-    Raises UNKNOWN_SETTING, INVALID_SETTING and UNKNOWN_RULE for settings, UNKNOWN_TABLE, UNKNOWN_PARAMETER, and what `Session.sql`
-    raises for a query; the position is one in the whole text.
+    Raises UNKNOWN_SETTING, INVALID_SETTING and UNKNOWN_RULE for settings, UNKNOWN_TABLE, UNKNOWN_PARAMETER, and what
+    `Session.sql` raises for a query; the position is one in the whole text.
     """
     if query_in(statement) is None:
         for name, _ in parameter_items(parameters):
