@@ -4,10 +4,9 @@ The *intermediate rows* of a plan are the output rows of every join and of every
 plan. They are counted by running `count(*)` over each such subplan as it is: nothing below the count is optimized again, except
 that columns which the count does not need are left out. So filters that are only made at run time count for nothing.
 
-Two things are counted as they are meant. A mark join (and a single join) hands all its left rows on, and a filter right above it
-keeps some: then the filter's rows count, as if it had been the semi join that it is. And an operator counts once in a query,
-however often it is used, if its uses are the same object or have the same text (columns apart): `reuse_exchanges` computes them
-once.
+A mark join (and a single join) hands all its left rows on, and a filter right above it keeps some: then the filter's rows count,
+as if it had been the semi join that it is. An operator that is the same object in several places of a plan counts once; equal
+operators that are computed twice count twice.
 """
 
 from __future__ import annotations
@@ -132,7 +131,7 @@ def our_plans(workload: Workload) -> Iterator[OurPlans]:
 
 def intermediate(root: LogicalPlan) -> list[LogicalPlan]:
     """The joins of a plan and the aggregates below them; for a join that a filter corrects, the filter."""
-    found: dict[str, LogicalPlan] = {}
+    found: dict[int, LogicalPlan] = {}
     seen: set[tuple[int, bool]] = set()
     stack: list[tuple[LogicalPlan, bool]] = [(root, False)]
     while stack:
@@ -141,10 +140,10 @@ def intermediate(root: LogicalPlan) -> list[LogicalPlan]:
             continue
         seen.add((id(current), below))
         if isinstance(current, Join) or (isinstance(current, Aggregate) and below):
-            found.setdefault(logical_text(current), current)
+            found.setdefault(id(current), current)
         filtered = _filtered_join(current)
         if filtered is not None:
-            found[logical_text(filtered)] = current
+            found[id(filtered)] = current
         stack += [(child, below or isinstance(current, Join)) for child in current.inputs]
     return list(found.values())
 
