@@ -4,6 +4,7 @@
     comparable  whether two results are of the same thing at all
     pair        one engine in one mode in two results: its samples
     drift       what the machine became slower or faster by, and how sure that is
+    resources   memory and throughput of one engine in one mode in two results
     changes     two results to a `Comparison`: per engine, mode and query, in total and in geometric mean
     text        a Comparison as plain text, on a terminal in colours, and as Markdown
     command     `python -m tpch compare A.json B.json`
@@ -22,12 +23,15 @@ The rule, applied per engine to all queries of all its modes and variants togeth
    peers a slower machine looks like a slower engine, and the text says so.
 4. A change is found if it is significant after Holm's correction (1979) for all queries of the engine, or for all its totals and
    geometric means, and is at least the threshold (relative), and at least `FLOOR` seconds (absolute).
-5. A query that was correct before and is not any more is a regression whatever its time.
+5. The peak of memory grew if in every run of all queries it was above that of every such run before, by a tenth and by 64 MiB at
+   least: one process has one history of allocations, so that its runs say little about another's. Throughput is one figure
+   per result and has no spread: it changed if it did by a quarter, with the drift of the peers' throughput taken out.
+6. A query that was correct before and is not any more is a regression whatever its time.
 
 tests/unit/tpch/test_compare.py holds the rates of errors of this rule, by simulation: false alarms of a whole comparison, and
 what is found of true changes.
 
 Decisions: no rank or permutation test, because with three runs against three no order of them has a probability below 1 in 20,
-so that after correction for 22 queries even a tenfold slowdown would pass. No comparison of throughput streams: the time of a
-query there depends on what happens to run beside it.
+so that after correction for 22 queries even a tenfold slowdown would pass. No comparison of the queries of throughput streams:
+the time of a query there depends on what happens to run beside it.
 """

@@ -13,6 +13,7 @@ from tpch.compare.comparable import changes_of, differences_of, modes_of, record
 from tpch.compare.drift import drift_of
 from tpch.compare.noise import Shift, combined, significant
 from tpch.compare.pair import LEAST, EnginePair
+from tpch.compare.resources import MEMORY_RATIO, THROUGHPUT_RATIO, memory_change, throughput_change
 from tpch.engines import SUBJECT
 from tpch.errors import TpchError
 from tpch.results import Mode, Result
@@ -27,6 +28,8 @@ OVERALL_LEVEL = 0.015
 """The same for totals and geometric means, which are few and tell much: with queries, 5% of all comparisons."""
 TOTAL = "total"
 MEAN = "geometric mean"
+PEAK = "peak memory"
+THROUGHPUT = "throughput"
 _NOISY = 1.25
 
 
@@ -35,6 +38,9 @@ class Change(StrEnum):
 
     NONE = ""
     SLOWER = "slower"
+    LARGER = "larger"
+    """Memory."""
+    SMALLER = "smaller"
     FASTER = "faster"
     BROKEN = "broken"
     """It was correct before and is not any more."""
@@ -47,8 +53,9 @@ class Change(StrEnum):
 class Row:
     """One query, or all of an engine and mode together.
 
-    `before` and `after` are seconds: medians, their sum, or their geometric mean. `ratio` is after to before without the drift
-    of the machine, and `noise` the least ratio above 1 that would have been found. `detail` explains what is no matter of time.
+    `before` and `after` are seconds: medians, their sum, or their geometric mean; else `detail` has both. `ratio` is after to
+    before without the drift of the machine (of throughput that of the times), and `noise` the least ratio above 1 that would
+    have been found. `detail` explains what is no matter of time.
     """
 
     name: str
@@ -77,8 +84,9 @@ class Series:
 
     @property
     def regressed(self) -> tuple[Row, ...]:
-        """What is slower or broken."""
-        return tuple(row for row in self.queries + self.overall if row.change in (Change.SLOWER, Change.BROKEN))
+        """What is slower, larger or broken."""
+        worse = (Change.SLOWER, Change.LARGER, Change.BROKEN)
+        return tuple(row for row in self.queries + self.overall if row.change in worse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,8 @@ def _judge(pairs: Sequence[EnginePair], references: Sequence[list[EnginePair]], 
             pair.mode,
             pair.product == SUBJECT,
             tuple(judged_queries.get((place, f"Q{number}")) or _unjudged(pair, number) for number in pair.queries),
-            tuple(judged_overall[place, name] for name in (TOTAL, MEAN) if (place, name) in judged_overall),
+            tuple(judged_overall[place, name] for name in (TOTAL, MEAN) if (place, name) in judged_overall)
+            + _resource_rows(pair, peers, threshold),
             math.exp(drift.value),
             tuple(peer.engine for peer in peers),
         )
@@ -204,6 +213,25 @@ def _overall_changes(pair: EnginePair) -> list[tuple[Row, Shift]]:
         (Row(TOTAL, Change.NONE, sum(before), sum(after)), total),
         (Row(MEAN, Change.NONE, geometric_mean(before), geometric_mean(after)), mean),
     ]
+
+
+def _resource_rows(pair: EnginePair, peers: Sequence[EnginePair], threshold: float) -> tuple[Row, ...]:
+    """The peak of memory and the throughput run."""
+    rows = []
+    memory = memory_change(pair)
+    if memory is not None:
+        before, after, sure = memory
+        least = max(MEMORY_RATIO, 1 + threshold / 100)
+        change = Change.LARGER if sure >= least else Change.SMALLER if 1 / sure >= least else Change.NONE
+        shown = f"{before / 2**20:,.0f} to {after / 2**20:,.0f} MiB"
+        rows.append(Row(PEAK, change, ratio=after / before if before else 1.0, noise=least, detail=shown))
+    throughput = throughput_change(pair, peers)
+    if throughput is not None:
+        before, after, ratio = throughput
+        least = max(THROUGHPUT_RATIO, 1 + threshold / 100)
+        change = Change.SLOWER if ratio >= least else Change.FASTER if 1 / ratio >= least else Change.NONE
+        rows.append(Row(THROUGHPUT, change, ratio=ratio, noise=least, detail=f"{before:,.0f} to {after:,.0f} queries per hour"))
+    return tuple(rows)
 
 
 def _references(pair: EnginePair, pairs: Sequence[EnginePair]) -> list[EnginePair]:

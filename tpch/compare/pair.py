@@ -6,12 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, median
+from typing import NamedTuple
 
 from tpch.compare.noise import Sample, noise_of, shift, undisturbed
 from tpch.results import EngineRecord, Result, Run, Verdict
 
 LEAST = 1e-6
 """Seconds that a time is taken for at least: 0 has no logarithm."""
+
+
+class Streams(NamedTuple):
+    """A throughput run whose every answer was correct."""
+
+    streams: int
+    queries_per_hour: float
 
 
 class EnginePair:
@@ -42,6 +50,16 @@ class EnginePair:
         before, after = (_wrong(result.runs_of(self.engine, self.mode, number)) for result in self._results)
         return before, after
 
+    def peaks(self) -> tuple[list[int], list[int]]:
+        """The peak of memory in each run of all queries, before and after."""
+        before, after = (_peaks(result, self.queries) for result in self._results)
+        return before, after
+
+    def throughput(self) -> tuple[Streams | None, Streams | None]:
+        """The throughput runs before and after, if all of their queries were correct."""
+        before, after = (_streams(result) for result in self._results)
+        return before, after
+
     def disturbed(self, number: int) -> str:
         """How many runs were left out, in words."""
         counts = [len(sample) - len(undisturbed(sample, self.noise.typical)) for sample in self.samples[number]]
@@ -59,7 +77,23 @@ class EnginePair:
 def _only(result: Result, engine: EngineRecord) -> Result:
     """The runs of one engine and mode: all that is looked at, and much less to search."""
     runs = tuple(run for run in result.runs if (run.engine, run.mode) == (engine.name, engine.mode))
-    return replace(result, runs=runs)
+    return replace(result, runs=runs, throughput=tuple(filter(None, [result.throughput_of(engine.name, engine.mode)])))
+
+
+def _peaks(result: Result, queries: Sequence[int]) -> list[int]:
+    peaks: dict[int, int] = {}
+    for run in result.runs:
+        if run.query in queries and not run.stream and run.memory is not None and run.verdict is Verdict.CORRECT:
+            peaks[run.number] = max(peaks.get(run.number, 0), run.memory)
+    return list(peaks.values())
+
+
+def _streams(result: Result) -> Streams | None:
+    runs = [run for run in result.runs if run.stream]
+    if not result.throughput or not result.throughput[0].seconds or any(run.verdict is not Verdict.CORRECT for run in runs):
+        return None
+    took = result.throughput[0]
+    return Streams(len(took.stream_seconds), 3600 * len(runs) / took.seconds)
 
 
 def _rounds(samples: Sequence[Sample]) -> list[float]:

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _HEAD = ("query", "before s", "after s", "change", "noise", "")
-_COLOURS = {Change.SLOWER: "red", Change.BROKEN: "bold red", Change.FASTER: "green", Change.MENDED: "bold green"}
+_COLOURS = {
+    Change.SLOWER: "red",
+    Change.LARGER: "red",
+    Change.SMALLER: "green",
+    Change.BROKEN: "bold red",
+    Change.FASTER: "green",
+    Change.MENDED: "bold green",
+}
 
 
 def as_text(comparison: Comparison) -> str:

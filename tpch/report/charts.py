@@ -82,6 +82,19 @@ def _bar(row: Bar, limit: float, slots: Mapping[str, int]) -> Markup:
     )
 
 
+def phase_bar(seconds: Sequence[float | None]) -> Markup:
+    """A bar whose parts are the phases of one run, as shares of their sum."""
+    total = sum(filter(None, seconds))
+    if not total:
+        return EMPTY
+    parts = (
+        element("span", class_=f"phase p{place}", style=f"width:{part / total:.2%}")
+        for place, part in enumerate(seconds)
+        if part
+    )
+    return element("span", *parts, class_="parts", aria_hidden="true")
+
+
 def ratio_chart(places: Sequence[Place]) -> Markup:
     """Ratios on a logarithmic scale around 1: to the left is faster than the best peer, to the right slower."""
     known = [abs(math.log2(place.ratio)) for place in places if place.ratio]

@@ -29,6 +29,9 @@ Totals are compared over the queries that all of these answered; without a limit
 reduce the comparison of all others to two queries.
 """
 
+PHASES = ("planning", "execution", "delivery")
+"""The parts of a run, in their order."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryFigures:
@@ -163,6 +166,11 @@ def figures_of(result: Result) -> Figures:
     measured = {record.mode for record in result.engines} | {run.mode for run in result.runs}
     conditions = {field.name: getattr(result, field.name) for field in fields(Conditions)}
     return Figures(**conditions, modes=tuple(_mode_figures(result, mode) for mode in Mode if mode in measured))
+
+
+def phases_of(query: QueryFigures) -> tuple[float | None, ...]:
+    """The median seconds of each of PHASES."""
+    return query.planning_seconds, query.execution_seconds, query.delivery_seconds
 
 
 def _mode_figures(result: Result, mode: Mode) -> ModeFigures:

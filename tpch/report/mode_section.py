@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tpch.report import formats
-from tpch.report.charts import CUT, Bar, Line, Place, bars, has_cut_bars, line_chart, ratio_chart
+from tpch.report.charts import CUT, Bar, Line, Place, bars, has_cut_bars, line_chart, phase_bar, ratio_chart
 from tpch.report.columns import engine_columns, leaders, total_of, troubles
-from tpch.report.figures import EngineFigures, Figures, ModeFigures, QueryFigures
+from tpch.report.figures import PHASES, EngineFigures, Figures, ModeFigures, QueryFigures, phases_of
 from tpch.report.markup import EMPTY, Content, Markup, element, figure, join
 from tpch.report.notes import MEANINGS, TITLES
 
@@ -24,6 +24,7 @@ def mode_section(figures: Figures, place: int, slots: Mapping[str, int]) -> Mark
         _throughput(mode, pointer),
         _query_table(figures, mode, pointer) if figures.queries else None,
         _troubles(mode),
+        _phases(figures, mode, pointer) if figures.queries else None,
         _query_bars(figures, mode, pointer, slots) if figures.queries else None,
         element(
             "div",
@@ -176,6 +177,39 @@ def _troubles(mode: ModeFigures) -> Markup:
     return join(element("h3", "What went wrong"), element("ul", *items, class_="troubles"))
 
 
+def _phases(figures: Figures, mode: ModeFigures, pointer: str) -> Markup:
+    """Where the time of the engine that the report is about went, if it tells all of that."""
+    if mode.subject is None:
+        return EMPTY
+    engine = mode.engines[mode.subject]
+    if engine.execution_seconds is None:
+        return EMPTY
+    rows = []
+    for place, query in enumerate(engine.queries):
+        path = f"{pointer}/engines/{mode.subject}/queries/{place}"
+        cells = [
+            element("td", figure(f"{path}/{phase}_seconds", seconds, formats.seconds(seconds)))
+            for phase, seconds in zip(PHASES, phases_of(query), strict=True)
+        ]
+        rows.append(
+            (
+                element("th", f"Q{query.query}", scope="row"),
+                element("td", phase_bar(phases_of(query)), class_="text"),
+                *cells,
+                element("td", figure(f"{path}/median", query.median, formats.seconds(query.median))),
+            )
+        )
+    titles = ("query", "parts of the time", *(f"{phase} s" for phase in PHASES), "all s")
+    head = [element("th", title, scope="col", class_="text" if place < 2 else None) for place, title in enumerate(titles)]
+    return join(
+        element("h3", f"Where the time of {engine.name} goes"),
+        element(
+            "p", "Medians of planning (the darkest part), execution and delivery, which are explained below.", class_="note"
+        ),
+        table(f"{TITLES[mode.mode]}: planning, execution and delivery of {engine.name}", head, rows, class_="phases"),
+    )
+
+
 def _query_bars(figures: Figures, mode: ModeFigures, pointer: str, slots: Mapping[str, int]) -> Markup:
     cards, any_cut = [], False
     for place, number in enumerate(figures.queries):
@@ -271,7 +305,8 @@ def _every_run(mode: ModeFigures, pointer: str) -> Markup:
     ]
     if not rows:
         return EMPTY
-    titles = ("engine", "query", "verdict", "rows", "CPU s", "planning s", "peak memory", "seconds of each run")
+    titles = ("engine", "query", "verdict", "rows", "CPU s", *(f"{phase} s" for phase in PHASES), "peak memory")
+    titles += ("seconds of each run",)
     head = [
         element("th", text, scope="col", class_="text" if text in ("engine", "query", "verdict") else None) for text in titles
     ]
@@ -289,7 +324,10 @@ def _run_row(engine: EngineFigures, query: QueryFigures, path: str) -> Sequence[
         element("td", formats.verdict(query), class_="text"),
         element("td", figure(f"{path}/rows", query.rows, formats.count(query.rows))),
         element("td", figure(f"{path}/cpu_seconds", query.cpu_seconds, formats.seconds(query.cpu_seconds))),
-        element("td", figure(f"{path}/planning_seconds", query.planning_seconds, formats.seconds(query.planning_seconds))),
+        *(
+            element("td", figure(f"{path}/{phase}_seconds", seconds, formats.seconds(seconds)))
+            for phase, seconds in zip(PHASES, phases_of(query), strict=True)
+        ),
         element("td", figure(f"{path}/memory", query.memory, formats.memory(query.memory))),
         element("td", *runs),
     )

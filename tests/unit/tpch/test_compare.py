@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from tpch.__main__ import main
-from tpch.compare.changes import MEAN, TOTAL, Change, Comparison, compare
+from tpch.compare.changes import MEAN, PEAK, THROUGHPUT, TOTAL, Change, Comparison, Row, compare
 from tpch.compare.noise import MOST_SHARED, Noise, combined, noise_of, shift, significant, student_tail, trigamma, undisturbed
 from tpch.compare.text import as_markdown, as_text, print_in_colours
 from tpch.errors import TpchError
-from tpch.results import EngineRecord, Machine, Mode, Result, Run, Verdict, write
+from tpch.results import EngineRecord, Machine, Mode, Result, Run, Throughput, Verdict, write
 
 TRIALS = 200
 QUERIES = tuple(range(1, 23))
@@ -394,6 +394,77 @@ def test_differences_that_do_not_matter_are_told():
         "only in the second result: daft hot",
         "qengine hot: cache none before, off after",
     )
+
+
+# ------------------------------------------------------------------------------------------------- memory and throughput
+
+
+def with_peaks(result: Result, engine: str, *peaks: int) -> Result:
+    """Each run of all queries of an engine has its peak (MiB) in query 3 and half of that elsewhere."""
+    return replace(
+        result,
+        runs=tuple(
+            replace(run, memory=(peaks[run.number - 1] << 20) // (1 if run.query == 3 else 2)) if run.engine == engine else run
+            for run in result.runs
+        ),
+    )
+
+
+def row_of(comparison: Comparison, name: str, engine: str = "qengine") -> Row:
+    return next(row for one in comparison.series for row in one.overall if (one.engine, row.name) == (engine, name))
+
+
+@pytest.mark.parametrize(
+    ("after", "change"),
+    [
+        ((1000, 1010, 1020), Change.NONE),
+        ((1060, 1070, 1300), Change.NONE),  # one run is not above those before by enough
+        ((1180, 1200, 1300), Change.LARGER),
+        ((700, 720, 800), Change.SMALLER),
+    ],
+)
+def test_memory_grew_if_every_run_is_above_every_run_before(after, change):
+    good = with_peaks(steady(runs=3), "qengine", 990, 1000, 1050)
+    comparison = compare(good, with_peaks(good, "qengine", *after))
+    row = row_of(comparison, PEAK)
+    assert row.change is change
+    assert f"1,000 to {sorted(after)[1]:,} MiB" in row.detail
+    assert bool(comparison.regressions) == (change is Change.LARGER)
+    assert ("peak memory qengine hot larger by" in as_text(comparison)) == (change is Change.LARGER)
+
+
+def test_small_amounts_of_memory_and_those_of_peers_are_no_regression():
+    good = steady(runs=3)
+    assert not compare(with_peaks(good, "qengine", 50, 50, 50), with_peaks(good, "qengine", 100, 100, 100)).regressions
+    peers = compare(with_peaks(good, "duckdb", 500, 500, 500), with_peaks(good, "duckdb", 900, 900, 900))
+    assert row_of(peers, PEAK, "duckdb").change is Change.LARGER and not peers.regressions
+
+
+def with_streams(result: Result, **seconds: float) -> Result:
+    runs = [replace(run, stream=run.number) for run in result.runs if run.number <= 2]
+    took = tuple(Throughput(engine, Mode.HOT, value, (value, value)) for engine, value in seconds.items())
+    return replace(result, runs=(*result.runs, *runs), throughput=took)
+
+
+@pytest.mark.parametrize(
+    ("qengine", "duckdb", "change"),
+    [(10.0, 20.0, Change.NONE), (15.0, 20.0, Change.SLOWER), (15.0, 30.0, Change.NONE), (6.0, 20.0, Change.FASTER)],
+)
+def test_throughput_is_judged_beside_that_of_the_peers(qengine, duckdb, change):
+    good = steady(runs=3)
+    comparison = compare(with_streams(good, qengine=10.0, duckdb=20.0), with_streams(good, qengine=qengine, duckdb=duckdb))
+    assert row_of(comparison, THROUGHPUT).change is change
+    assert bool(comparison.regressions) == (change is Change.SLOWER)
+    assert "15,840 to" in row_of(comparison, THROUGHPUT).detail
+
+
+def test_throughput_that_is_not_in_both_or_of_other_streams_or_wrong_is_not_judged():
+    good = steady(runs=3)
+    both = with_streams(good, qengine=10.0)
+    wrong = replace(both, runs=(*both.runs[:-1], *(replace(run, verdict=Verdict.WRONG) for run in both.runs if run.stream)))
+    other = replace(both, throughput=(Throughput("qengine", Mode.HOT, 30.0, (30.0,)),))
+    for after in (good, wrong, other):
+        assert THROUGHPUT not in {row.name for one in compare(both, after).series for row in one.overall}
 
 
 # ------------------------------------------------------------------------------------------------------------- the command
