@@ -29,8 +29,11 @@ def turn_outer_into_anti_join(filter: Filter, context: OptimizerContext) -> Logi
     if not isinstance(join, Join) or join.kind is not JoinKind.LEFT:
         return None
     right = output_ids(join.right)
-    tested = [(term, term.operand.column.id) for term in conjuncts(filter.predicate) if _is_null_test(term)]
-    of_right = [(term, column) for term, column in tested if column in right]
+    of_right = [
+        (term, term.operand.column.id)
+        for term in conjuncts(filter.predicate)
+        if isinstance(term, IsNull) and isinstance(term.operand, ColumnRef) and term.operand.column.id in right
+    ]
     if not of_right:
         return None
     never = non_null_columns(join.right) | (null_rejected_columns(join.condition) & right)
@@ -45,7 +48,3 @@ def turn_outer_into_anti_join(filter: Filter, context: OptimizerContext) -> Logi
         anti = Filter(anti, all_of(rest))
     assigns = (Assign(column, missing[column.id]) for column in join.right.columns)
     return Project(anti, (*pass_through(join.left.columns), *assigns))
-
-
-def _is_null_test(term: Expr) -> bool:
-    return isinstance(term, IsNull) and isinstance(term.operand, ColumnRef)
