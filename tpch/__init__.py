@@ -19,8 +19,6 @@ In the order of use:
     summary      the table that ends in `22/22 correct`; run_display is the one while it runs
     report       a result as an HTML page, CSV, JSON, Markdown or text
     compare      what became faster or slower between two results, beyond noise
-    explain      the plan of a query in qengine, and where the time of its runs went
-    compare      what became faster or slower between two results, beyond noise
     explain      plan and profile of one query
     __main__     the command line, python -m tpch: what reads its options is in *_command
 

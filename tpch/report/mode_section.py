@@ -204,7 +204,7 @@ def _phases(figures: Figures, mode: ModeFigures, pointer: str) -> Markup:
     return join(
         element("h3", f"Where the time of {engine.name} goes"),
         element(
-            "p", "Medians of planning (the darkest part), execution and delivery, which are explained below.", class_="note"
+            "p", "Medians of planning (the strongest colour), execution and delivery, which are explained below.", class_="note"
         ),
         table(f"{TITLES[mode.mode]}: planning, execution and delivery of {engine.name}", head, rows, class_="phases"),
     )
