@@ -45,6 +45,19 @@ class RuleCount:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class JoinSearch:
+    """One search for a join order: `method` is dphyp or greedy, `pairs` of sets were looked at, costs are in rows."""
+
+    relations: int
+    method: str
+    pairs: int
+    changed: bool
+    written_cost: float
+    cost: float
+    seconds: float
+
+
 def _verify_by_default() -> bool:
     return os.environ.get("QENGINE_VERIFY") == "1"
 
@@ -59,6 +72,7 @@ class OptimizerContext:
     verify: bool = field(default_factory=_verify_by_default)
     trace: Trace | None = None
     counts: dict[str, RuleCount] = field(default_factory=dict)
+    join_searches: list[JoinSearch] = field(default_factory=list)
     cardinality: CardinalityAnalysis = field(default_factory=CardinalityAnalysis)
     fingerprints: Fingerprints = field(default_factory=Fingerprints)
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from exec.metrics import Replanned
 from planner.explain import logical_text
 from planner.physical.explain import OperatorText, StageText, edge_line, stage_texts
-from planner.rule import OptimizerContext
+from planner.rule import JoinSearch, OptimizerContext
 from planner.rule_trace import Firing
 from qengine.query import Query
 from qengine.query_profile import (
@@ -50,7 +51,8 @@ def explanation_lines(query: Query, verbose: bool = False, profile: Profile | No
 
 
 def explanation_json(query: Query, verbose: bool = False, profile: Profile | None = None) -> str:
-    """EXPLAIN as a JSON object: `inline`, `stages`, and if `verbose` also `logical`, `optimized`, `rules` and `rule_counts`.
+    """EXPLAIN as a JSON object: `inline`, `stages`, and if `verbose` also `logical`, `optimized`, `rules`,
+    `rule_counts` and `join_searches`.
 
     A stage has `stage` (its number), `kind`, `tasks`, `determinism`, `plan` (the tree of operators) and `outputs`; an operator
     has `operator`, `number`, `text`, `inputs`, `estimated_rows` where it is estimated, and `reasons` why there is an exchange or
@@ -83,6 +85,7 @@ def explanation_json(query: Query, verbose: bool = False, profile: Profile | Non
             {"rule": name, "tried": count.tried, "fired": count.fired, "seconds": count.seconds}
             for name, count in context.counts.items()
         ]
+        found["join_searches"] = [asdict(search) for search in context.join_searches]
     return json.dumps(found, ensure_ascii=False, indent=2)
 
 
@@ -98,6 +101,7 @@ def _verbose_lines(query: Query) -> Iterator[str]:
         yield f"  {number}. {firing.rule}"
         yield from _firing_lines(firing)
     yield from _count_lines(context)
+    yield from map(_search_line, context.join_searches)
     yield "Optimized plan"
     yield from _indented(logical_text(optimized))
 
@@ -121,6 +125,12 @@ def _count_lines(context: OptimizerContext) -> Iterator[str]:
     for name, count in sorted(counts.items(), key=lambda item: (-item[1].fired, item[0])):
         if count.fired:
             yield f"  {name}: {count.fired} of {count.tried}, {ms_text(count.seconds)}"
+
+
+def _search_line(search: JoinSearch) -> str:
+    found = f"cost {search.cost:,.0f}, as written {search.written_cost:,.0f}" if search.changed else "as written is best"
+    pairs = f"{search.pairs:,} pair{'' if search.pairs == 1 else 's'} by {search.method}"
+    return f"Join order of {search.relations} relations: {pairs} in {ms_text(search.seconds)}, {found}"
 
 
 def _firing_object(firing: Firing) -> dict[str, Any]:

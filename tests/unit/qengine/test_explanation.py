@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 import qengine
+from planner.rule import JoinSearch
+from qengine import query
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,21 @@ def test_verbose_has_rules_and_counts(session):
     assert counts["merge_limits"]["tried"] >= 1
     assert counts["prune_columns"]["seconds"] > 0
     assert found["logical"][0] == found["optimized"][0] == "Limit 2"
+
+
+def test_searches_for_join_orders_are_told(session, monkeypatch):
+    searches = [JoinSearch(5, "dphyp", 1234, True, 5e6, 2e3, 0.002), JoinSearch(2, "greedy", 1, False, 10.0, 10.0, 0.0)]
+    optimize = query.optimize
+
+    def searching(plan, context):
+        context.join_searches[:] = searches
+        return optimize(plan, context)
+
+    monkeypatch.setattr(query, "optimize", searching)
+    lines = session.sql("EXPLAIN VERBOSE SELECT g FROM t LIMIT 1").collect()["plan"].to_pylist()
+    assert [line for line in lines if line.startswith("Join order")] == [
+        "Join order of 5 relations: 1,234 pairs by dphyp in 2.0 ms, cost 2,000, as written 5,000,000",
+        "Join order of 2 relations: 1 pair by greedy in 0.0 ms, as written is best",
+    ]
+    found = explained(session, "EXPLAIN (VERBOSE, FORMAT JSON) SELECT g FROM t LIMIT 1")
+    assert [search["pairs"] for search in found["join_searches"]] == [1234, 1]
