@@ -64,7 +64,10 @@ def _verify_by_default() -> bool:
 
 @dataclass(slots=True)
 class OptimizerContext:
-    """What rules share while one query is optimized. `disabled` names rules that are left out."""
+    """What rules share while one query is optimized. `disabled` names rules that are left out.
+
+    `ordered_joins` are joins, by their ids, over whose order has been decided.
+    """
 
     allocator: ColumnAllocator
     evaluator: Evaluator | None = None
@@ -73,6 +76,7 @@ class OptimizerContext:
     trace: Trace | None = None
     counts: dict[str, RuleCount] = field(default_factory=dict)
     join_searches: list[JoinSearch] = field(default_factory=list)
+    ordered_joins: dict[int, LogicalPlan] = field(default_factory=dict)
     cardinality: CardinalityAnalysis = field(default_factory=CardinalityAnalysis)
     fingerprints: Fingerprints = field(default_factory=Fingerprints)
 
@@ -163,6 +167,7 @@ def _run_verified(plan: LogicalPlan, batch: Batch, rules: tuple[Rule, ...], cont
     check_plan(result, batch.name)
     fired: list[str] = []
     quiet = OptimizerContext(context.allocator, context.evaluator, context.disabled, True, lambda n, _a, _b: fired.append(n))
+    quiet.ordered_joins = context.ordered_joins
     again = _Sweep(batch, rules, quiet, check_rewrite).run(result)
     if again is not result and not same_plan(again, result):
         raise RuleFault(", ".join(dict.fromkeys(fired)), f"batch {batch.name} changes its own result")
