@@ -160,7 +160,9 @@ class StatisticsStore:
                 replace(found, bounds=with_row_group_bounds(found, table, position)) if found and found.clustered else found
                 for position, found in enumerate(drawn.columns)
             )
-            statistics = TableStatistics(columns, TableSample(sample_frame(drawn.data)))
+            sample = TableSample(sample_frame(drawn.data))
+            sample.prepare()
+            statistics = TableStatistics(columns, sample)
         self.keep(table, statistics)
         return statistics
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from importlib import import_module
 
 import polars as pl
 
@@ -31,6 +32,11 @@ class TableSample:
         self._frame = frame
         self._counts: OrderedDict[Shape, int | None] = OrderedDict()
         self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Load and start what evaluation takes, tens of milliseconds once in a process, so that no query's planning has to."""
+        import_module("exec.lower.functions")
+        self._frame.select(pl.len())
 
     @property
     def rows(self) -> int:
