@@ -5,7 +5,8 @@ From the outside in:
     engine      what sessions use: execute a stage graph, execute inline, call a function in a worker
     progress    one query from the point of view of the thread that waits for it
     driver      the event loop: messages and deaths become events, commands become messages and signals
-    scheduler   the pure transition (state, event) to (state, commands); `events` are its words, `queries` its state
+    scheduler   the pure transition (state, event) to (state, commands); `events` are its words, `queries` its state,
+                `surprises` says when the session is asked for a new plan
     recovery/   what has to run again after a loss (pure as well)
     backends/   worker processes; inline execution in the driver
     messages    what passes between driver and worker

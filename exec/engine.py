@@ -18,13 +18,13 @@ import pyarrow as pa
 from exec.backends.inline import execute_inline
 from exec.backends.processes import available_cores
 from exec.driver import Driver, Faults
-from exec.events import Cancelled, Committed, Delivered, PartitionLost
+from exec.events import Cancelled, Committed, Delivered, GraphReplaced, PartitionLost, PlanKept, Replan
 from exec.exchange.layout import result_batches
 from exec.exchange.reader import InputFile, InputLost, read_files
 from exec.exchange.schema import arrow_schema
 from exec.messages import DropMessage
 from exec.metrics import EngineStatistics, QueryMetrics
-from exec.progress import Execution, ProgressCallback
+from exec.progress import Execution, ProgressCallback, Replanner
 from exec.sampling.statistics_store import StatisticsStore
 from exec.store.column_store import ColumnStore, default_limit
 from exec.store.columns import StoredColumn
@@ -117,18 +117,20 @@ class Engine:
         progress: ProgressCallback | None = None,
         cancel: threading.Event | None = None,
         metrics: QueryMetrics | None = None,
+        replan: Replanner | None = None,
     ) -> list[pa.Table]:
         """Run a graph and block until it is done: one encoded table (columns `c<id>`) for each partition of the root, in order.
 
         The tables are mapped; their files are deleted already. `progress` is called in this thread. Setting `cancel` raises
         QueryCancelled here; Ctrl-C raises KeyboardInterrupt. In every case nothing of the query is left when this returns.
-        `metrics` is filled with what the query did.
+        `metrics` is filled with what the query did. `replan` is asked, in this thread, for another graph when a complete stage is
+        a surprise (`exec.surprises`); the partitions are then those of the root of `metrics.graph`.
         """
         check_laws(graph)
         _check_contracts(graph)
         self.columns.expect(graph, cancel)
         with self._busy():
-            tables = self._execute(graph, progress, cancel, metrics)
+            tables = self._execute(graph, progress, cancel, metrics, replan)
         self.columns.count(graph)
         return tables
 
@@ -138,15 +140,25 @@ class Engine:
         progress: ProgressCallback | None,
         cancel: threading.Event | None,
         metrics: QueryMetrics | None,
+        replan: Replanner | None,
     ) -> list[pa.Table]:
-        execution = self._submit(Execution(next(self._query_ids), graph, metrics=metrics))
+        execution = self._submit(Execution(next(self._query_ids), graph, metrics=metrics, adaptive=replan is not None))
+
+        def answer(asked: Replan) -> None:
+            assert replan is not None
+            replacement = replan(asked, execution.metrics)
+            if replacement is not None:
+                _check_contracts(replacement)
+            kept = PlanKept(execution.id, asked.version)
+            self._driver.send(kept if replacement is None else GraphReplaced(execution.id, replacement))
+
         try:
             while True:
-                delivery = execution.wait(progress, cancel)
+                delivery = execution.wait(progress, cancel, answer)
                 if delivery is None:
                     raise error("CANCELLED")
                 try:
-                    tables = [_map_partition(graph, partition) for partition in delivery]
+                    tables = [_map_partition(execution.graph, partition) for partition in delivery]
                 except InputLost as loss:
                     self._driver.send(PartitionLost(execution.id, loss.attempts))
                 else:

@@ -8,6 +8,7 @@ In the order of a query's way:
     optimizer   rules that rewrite logical plans, in named batches
     analysis    facts about plans that rules and strategies ask for
     physical    operators, required and offered properties, costs, encodings, the cut into stages
+    adaptive    a new plan for what has not started, when a stage turns out otherwise than expected
     dir         the value between stages, and its laws
     explain     plans as text, and in `rule_trace` how rules changed them
 

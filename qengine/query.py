@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from exec.engine import Engine
 from exec.metrics import QueryMetrics
 from exec.progress import ProgressCallback
+from planner.adaptive import RunningPlan
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.nullability import non_null_columns
 from planner.dir import StageGraph
@@ -25,6 +26,7 @@ from planner.rule_trace import RuleTrace
 from planner.schema import Field
 from planner.sql import BoundQuery
 from qengine.query_profile import Record
+from qengine.replanning import Replanning
 from qengine.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class Query:
     settings: Settings
     workers: int
     _optimized: LogicalPlan | None = None
-    _graph: tuple[StageGraph, bool] | None = None
+    _executed: tuple[RunningPlan, bool] | None = None
     _planning: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -73,24 +75,38 @@ class Query:
         return OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
 
     def physical(self, single: bool = False) -> PhysicalPlan:
-        options = PhysicalOptions(self.workers, single, disabled=self.settings.disabled_rules)
-        return plan_physical(self.optimized, self.bound.allocator, options)
+        return plan_physical(self.optimized, self.bound.allocator, self._options(single))
+
+    def _options(self, single: bool = False) -> PhysicalOptions:
+        return PhysicalOptions(self.workers, single, disabled=self.settings.disabled_rules)
 
     def stages(self) -> StageGraph:
         return cut_stages(self.physical())
 
     def executed(self) -> tuple[StageGraph, bool]:
-        """The stages that `run` executes, and whether in this process: allowed, and proven to be small enough."""
-        with self._planning:
-            if self._graph is None:
-                self._graph = self._inline_plan() or (self.stages(), False)
-            return self._graph
+        """The stages that `run` executes, as long as nothing is a surprise, and whether in this process."""
+        plan, inline = self._plans()
+        return plan.graph, inline
 
-    def _inline_plan(self) -> tuple[StageGraph, bool] | None:
+    def _plans(self) -> tuple[RunningPlan, bool]:
+        """The plans that `run` executes, and whether in this process: allowed, and proven to be small enough."""
+        with self._planning:
+            if self._executed is None:
+                single = self._inline_plan()
+                plan = single if single is not None else self.physical()
+                self._executed = RunningPlan(self.optimized, plan, cut_stages(plan)), single is not None
+            return self._executed
+
+    def _inline_plan(self) -> PhysicalPlan | None:
         if self.settings.inline == "off":
             return None
         plan = self.physical(single=True)
-        return (cut_stages(plan), True) if may_run_inline(plan, BoundsAnalysis()) else None
+        return plan if may_run_inline(plan, BoundsAnalysis()) else None
+
+    def _replanning(self, plan: RunningPlan) -> Replanning | None:
+        if "replan_stages" in self.settings.disabled_rules:
+            return None
+        return Replanning(plan, self.bound.allocator, self._options())
 
     def run(
         self,
@@ -110,8 +126,8 @@ class Query:
         record = record if record is not None else Record()
         _ = self.optimized
         record.passed("optimize")
-        graph, inline = self.executed()
-        record.graph = graph
+        plan, inline = self._plans()
+        graph = record.graph = plan.graph
         record.passed("plan")
         root = graph.stage(graph.root)
         record.metrics = None
@@ -121,7 +137,10 @@ class Query:
             record.operators = {(graph.root, 0): observer.counts()} if observer is not None else {}
         else:
             record.metrics = QueryMetrics(observed=record.observed)
-            parts = engine.execute(graph, progress=progress, cancel=cancel, metrics=record.metrics)
+            replan = self._replanning(plan)
+            parts = engine.execute(graph, progress=progress, cancel=cancel, metrics=record.metrics, replan=replan)
+            graph = record.graph = record.metrics.graph or graph
+            root = graph.stage(graph.root)
             record.operators = record.metrics.operators
         record.passed("execute")
         table = pa.concat_tables(parts) if len(parts) != 1 else parts[0]
