@@ -7,6 +7,7 @@ measured by, and whether the disk has room.
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -106,11 +107,17 @@ def write_tables(
         process.communicate()
         raise
     if process.returncode != 0:
+        if process.returncode == -signal.SIGXFSZ:
+            raise TpchError("a table is larger than files may be here: raise the limit (ulimit -f) and repeat the command")
         lines = errors.strip().splitlines()
-        reason = lines[-1] if lines else f"exit status {process.returncode}"
+        reason = lines[-1] if lines else _ending(process.returncode)
         if "No space left" in reason or "quota exceeded" in reason:
             raise TpchError("the disk became full while the tables were written: make room and repeat the command")
         raise TpchError(f"tpchgen-cli failed: {reason}")
+
+
+def _ending(status: int) -> str:
+    return f"it was ended by signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
 
 
 def _command(tables: Sequence[str], scale_factor: str, storage: Storage, folder: Path) -> list[str]:

@@ -193,7 +193,7 @@ def read(path: Path) -> Result:
     if not isinstance(content, dict) or "format" not in content:
         raise TpchError(f"{path} is no result of a benchmark")
     if content.pop("format") != FORMAT:
-        raise TpchError(f"{path} is a result of another version of this program, which this one cannot read")
+        raise TpchError(f"{path} is a result of another version of this program, which this one cannot read: measure again")
     try:
         return _result(content)
     except (TypeError, ValueError, KeyError, AttributeError) as problem:

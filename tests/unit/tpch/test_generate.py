@@ -236,6 +236,16 @@ def test_a_disk_that_becomes_full_is_told(tmp_path: Path, monkeypatch) -> None:
     assert list((tmp_path / "data").iterdir()) == []
 
 
+@pytest.mark.parametrize(("name", "told"), [("XFSZ", "raise the limit"), ("SEGV", "it was ended by signal SIGSEGV")])
+def test_a_generator_that_a_signal_ends_is_told(tmp_path: Path, monkeypatch, name: str, told: str) -> None:
+    program = tmp_path / "generator"
+    program.write_text(f"#!/bin/sh\nulimit -c 0\nkill -{name} $$\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(generator, "_program", lambda: str(program))
+    with pytest.raises(TpchError, match=told):
+        generate(tmp_path / "data", TINY)
+
+
 def test_estimates_are_a_little_above_what_is_written(small_data: Path, parts: Path, csv: Path) -> None:
     for folder, storage in ((small_data, DEFAULT_STORAGE), (parts, PARTS), (csv, CSV)):
         written = sum(path.stat().st_size for table in TABLES for path in table_files(folder, table))
