@@ -90,11 +90,16 @@ def plan_problem(root: Node) -> str | None:
 
 
 def produced_columns_with_repeats(root: Node) -> dict[int, int]:
-    """How many operators introduce a column, by id. A column that is passed through is not introduced again."""
+    """How many operators introduce a column, by id. A column that is passed through is not introduced again.
+
+    An operand that an expression has twice (`(SELECT ...) BETWEEN a AND b`) has one subquery, which counts once.
+    """
+    seen: set[int] = set()
     counts: dict[int, int] = {column.id: 0 for column in produced_columns(root)}
     for node in walk(root, kind_mask(LogicalPlan)):
-        if not isinstance(node, LogicalPlan):
+        if not isinstance(node, LogicalPlan) or id(node) in seen:
             continue
+        seen.add(id(node))
         inherited: set[int] = set()
         for child in node.inputs:
             inherited |= output_ids(child)

@@ -28,6 +28,8 @@ EVERY_CONSTRUCT = (
     "SELECT id, EXISTS (SELECT 1 FROM s1 WHERE s1.g = t1.g AND s1.x > t1.x) FROM t1",
     "SELECT id, (SELECT max(s1.d) FROM s1 WHERE s1.g = t1.g), (SELECT count(*) FROM s1 WHERE s1.i < t1.i) FROM t1",
     "SELECT id FROM t0 WHERE d > (SELECT min(d) FROM s0 WHERE g = t0.g AND id > (SELECT min(id) FROM u0 WHERE u0.g = s0.g))",
+    "SELECT id FROM t1 WHERE (SELECT max(i) FROM s1 WHERE s1.g = t1.g) BETWEEN 2 AND 9",
+    "SELECT id, nullif((SELECT max(i) FROM s1 WHERE s1.g = t1.g), 2.0) FROM t1",
     "WITH a AS (SELECT g, sum(d) AS p FROM t1 GROUP BY g) SELECT x.g, x.p, y.g FROM a x JOIN a y ON x.p < y.p",
     "SELECT k, count(*) FROM (SELECT CASE WHEN i > 5 THEN 'many' WHEN i > 0 THEN 'few' END AS k FROM t1) q GROUP BY k",
 )

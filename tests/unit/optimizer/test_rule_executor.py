@@ -132,7 +132,7 @@ FAULTS = {
     "duplicates a subtree": (
         Filter,
         lambda f, c: Project(Join(f, f.input, JoinKind.SEMI, TRUE), pass_through(f.columns)),
-        "produced more than once",
+        "deliver the same column",
     ),
     "loses what is used above": (
         Filter,
