@@ -1,4 +1,7 @@
-"""Statistics that are wrong by a factor of 1,000 cost time, within limits, and never an answer: the 22 queries of TPC-H."""
+"""Statistics that are wrong by a factor of 1,000 cost time, within limits, and never an answer: the 22 queries of TPC-H.
+
+Times are those of the first plan: planning anew at stage borders, which mends some of it, is on where only answers are compared.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,17 @@ class Runner:
         self._session = session
         self._oracle = oracle
         self._expected = {}
+        self._settings = Settings(inline="off", disabled_rules=frozenset(("replan_stages",) if self.timed else ()))
+
+    @property
+    def timed(self) -> bool:
+        return self.scale != "0.01"
 
     def run(self, number: int, error: Error) -> float:
         """Check the answer of a query that is planned with an error; the seconds of processor time that its tasks took."""
         asked = query(number, Decimal(self.scale))
         bound = bind(asked.text, self._session._catalog, allocator=ColumnAllocator())
-        misjudged = MisjudgedQuery(bound, Settings(inline="off"), WORKERS)
+        misjudged = MisjudgedQuery(bound, self._settings, WORKERS)
         misjudged.error = error
         record = Record()
         answer = misjudged.run(self._session._engine, None, None, record)
@@ -69,7 +77,7 @@ def runner(request) -> Iterator[Runner]:
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.name)
 def test_answers_are_right_and_time_is_within_limits(runner: Runner, error: Error) -> None:
     seconds = {number: runner.run(number, error) for number in NUMBERS}
-    if runner.scale != "0.01":
+    if runner.timed:
         right = {number: min(runner.run(number, RIGHT) for _ in range(2)) for number in NUMBERS}
         slowest = max(NUMBERS, key=lambda number: seconds[number] - right[number])
         total = sum(seconds.values()) / sum(right.values())

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from planner.analysis.cardinality import CardinalityAnalysis
 from planner.analysis.estimates import Estimate
 from planner.logical.nodes import LogicalPlan
-from planner.physical.context import PhysicalOptions
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
 from planner.rule import OptimizerContext
@@ -60,7 +59,10 @@ class WrongCardinality(CardinalityAnalysis):
 
 @dataclass(slots=True)
 class MisjudgedQuery(Query):
-    """A query that is planned with wrong estimates, the rules and the strategies each with their own."""
+    """A query that is planned with wrong estimates, the rules and the strategies each with their own.
+
+    What is planned anew while it runs is planned with right ones.
+    """
 
     error: Error = RIGHT
 
@@ -70,5 +72,5 @@ class MisjudgedQuery(Query):
         return context
 
     def physical(self, single: bool = False) -> PhysicalPlan:
-        options, wrong = PhysicalOptions(self.workers, single), WrongCardinality(self.error)
-        return plan_physical(self.optimized, self.bound.allocator, options, cardinality=wrong)
+        wrong = WrongCardinality(self.error)
+        return plan_physical(self.optimized, self.bound.allocator, self._options(single), cardinality=wrong)
