@@ -9,7 +9,7 @@ from typing import Any
 from tpch.engines.protocol import Settings
 from tpch.engines.qengine import QEngineAdapter
 
-SECONDS = 0.15
+SECONDS = 0.6
 
 
 class SlowTopN(QEngineAdapter):
