@@ -25,7 +25,8 @@ The rule, applied per engine to all queries of all its modes and variants togeth
    geometric means, and is at least the threshold (relative), and at least `FLOOR` seconds (absolute).
 5. The peak of memory grew if in every run of all queries it was above that of every such run before, by a tenth and by 64 MiB at
    least: one process has one history of allocations, so that its runs say little about another's. Throughput is one figure
-   per result and has no spread: it changed if it did by a quarter, with the drift of the peers' throughput taken out.
+   per result and has no spread: it changed if it did by a quarter, and by more than the noise of the geometric mean of the
+   queries, with the drift of the peers' throughput taken out.
 6. A query that was correct before and is not any more is a regression whatever its time.
 
 tests/unit/tpch/test_compare.py holds the rates of errors of this rule, by simulation: false alarms of a whole comparison, and

@@ -160,7 +160,7 @@ def _judge(pairs: Sequence[EnginePair], references: Sequence[list[EnginePair]], 
             pair.product == SUBJECT,
             tuple(judged_queries.get((place, f"Q{number}")) or _unjudged(pair, number) for number in pair.queries),
             tuple(judged_overall[place, name] for name in (TOTAL, MEAN) if (place, name) in judged_overall)
-            + _resource_rows(pair, peers, threshold),
+            + _resource_rows(pair, peers, threshold, judged_overall.get((place, MEAN))),
             math.exp(drift.value),
             tuple(peer.engine for peer in peers),
         )
@@ -215,8 +215,8 @@ def _overall_changes(pair: EnginePair) -> list[tuple[Row, Shift]]:
     ]
 
 
-def _resource_rows(pair: EnginePair, peers: Sequence[EnginePair], threshold: float) -> tuple[Row, ...]:
-    """The peak of memory and the throughput run."""
+def _resource_rows(pair: EnginePair, peers: Sequence[EnginePair], threshold: float, mean: Row | None) -> tuple[Row, ...]:
+    """The peak of memory and the throughput run, which is not called surer than the geometric mean of the queries."""
     rows = []
     memory = memory_change(pair)
     if memory is not None:
@@ -228,7 +228,7 @@ def _resource_rows(pair: EnginePair, peers: Sequence[EnginePair], threshold: flo
     throughput = throughput_change(pair, peers)
     if throughput is not None:
         before, after, ratio = throughput
-        least = max(THROUGHPUT_RATIO, 1 + threshold / 100)
+        least = max(THROUGHPUT_RATIO, 1 + threshold / 100, (mean.noise if mean else None) or 0.0)
         change = Change.SLOWER if ratio >= least else Change.FASTER if 1 / ratio >= least else Change.NONE
         rows.append(Row(THROUGHPUT, change, ratio=ratio, noise=least, detail=f"{before:,.0f} to {after:,.0f} queries per hour"))
     return tuple(rows)

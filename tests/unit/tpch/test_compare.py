@@ -458,6 +458,14 @@ def test_throughput_is_judged_beside_that_of_the_peers(qengine, duckdb, change):
     assert "15,840 to" in row_of(comparison, THROUGHPUT).detail
 
 
+def test_throughput_is_no_surer_than_the_queries():
+    dice = random.Random(3)
+    times = {("qengine", query): (0.1, 1.0) for query in QUERIES}
+    noisy = [with_streams(draw(dice, 3, times), qengine=seconds) for seconds in (10.0, 15.0)]
+    row = row_of(compare(*noisy), THROUGHPUT)
+    assert row.change is Change.NONE and row.noise is not None and row.noise > 1.5
+
+
 def test_throughput_that_is_not_in_both_or_of_other_streams_or_wrong_is_not_judged():
     good = steady(runs=3)
     both = with_streams(good, qengine=10.0)
