@@ -193,10 +193,10 @@ class _Join:
         """Any kind by its matching pairs; the left side (for FULL both) is collected and numbered."""
         node, kind = self.node, self.node.kind
         if kind is JoinKind.INNER:
-            return pl.concat(list(self._blocks(_collect(left), _collect(right)))).lazy()
-        numbered = _collect(left).with_row_index(_LEFT)
+            return pl.concat(list(self._blocks(collect(left), collect(right)))).lazy()
+        numbered = collect(left).with_row_index(_LEFT)
         full = kind is JoinKind.FULL
-        right_rows = _collect(right).with_row_index(_RIGHT) if full or not node.left_keys else None
+        right_rows = collect(right).with_row_index(_RIGHT) if full or not node.left_keys else None
         lazy_right = right if right_rows is None else right_rows.lazy()
         outer = kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.SINGLE)
         kept = [_LEFT, *(f"c{column.id}" for column in self.left_columns + self.right_columns)] if outer else [_LEFT]
@@ -204,7 +204,7 @@ class _Join:
         if node.left_keys:
             a, b, left_on, right_on = self._keys(numbered.lazy(), lazy_right)
             assert node.residual is not None
-            pairs = _collect(apply_filter(self._inner(a, b, left_on, right_on), node.residual, self.low).select(kept))
+            pairs = collect(apply_filter(self._inner(a, b, left_on, right_on), node.residual, self.low).select(kept))
         else:
             assert right_rows is not None
             pairs = pl.concat([block.select(kept) for block in self._blocks(numbered, right_rows)])
@@ -237,14 +237,14 @@ class _Join:
             crossed = left.slice(start, step).lazy().join(other, how="cross")
             if self.node.residual is not None:
                 crossed = apply_filter(crossed, self.node.residual, self.low)
-            yield _collect(crossed)
+            yield collect(crossed)
 
     def _single_value(self, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
         """A scalar subquery without correlation: its value, or NULL, becomes a constant."""
         columns = self.right_columns
-        rows = _collect(right.head(2))
+        rows = collect(right.head(2))
         if rows.height > 1:
-            if _collect(left.head(1)).height:
+            if collect(left.head(1)).height:
                 raise error("SCALAR_SUBQUERY_ROWS")
             rows = rows.head(1)
         values = []
@@ -263,5 +263,5 @@ def _key(column: Column, encoding: Encoding, common: Encoding, name: str, extra:
     return name
 
 
-def _collect(frame: pl.LazyFrame) -> pl.DataFrame:
+def collect(frame: pl.LazyFrame) -> pl.DataFrame:
     return frame.collect(engine="streaming", optimizations=OPTIMIZATIONS)

@@ -14,16 +14,18 @@ from functools import lru_cache
 
 import polars as pl
 
+from exec.kernels.key_filter import KeyFilter
 from exec.lower.aggregates import lower_aggregate
 from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, physical_value
-from exec.lower.joins import ROW_MARK, apply_filter, lower_join, pick
+from exec.lower.joins import ROW_MARK, apply_filter, collect, lower_join, pick
 from exec.lower.observe import Observer
 from exec.lower.received import received
 from exec.lower.sorts import ReadRuns, lower_boundaries, lower_merge, lower_sort, no_runs
 from exec.lower.windows import lower_window
 from exec.sources import scan_table
+from exec.sources.filtered import ScanFilter
 from exec.store.segments import StoredColumns
 from planner.analysis.bounds import BoundsAnalysis
 from planner.analysis.intervals import scaled_value
@@ -42,6 +44,7 @@ from planner.physical.nodes import (
     MergeExec,
     PhysicalPlan,
     ProjectExec,
+    RuntimeFilterExec,
     SortExec,
     TableScan,
     TopNExec,
@@ -53,6 +56,7 @@ from planner.tree import Node, kind_mask, walk
 
 Read = Callable[[ExchangeSource], pl.LazyFrame]
 _COLUMNS = kind_mask(ColumnRef)
+_FILTERED = kind_mask(RuntimeFilterExec)
 
 
 @lru_cache(maxsize=16)
@@ -78,6 +82,7 @@ def lower_body(
     """
     analysis = analysis_of(body)
     needed = _needed(body)
+    sources = {id(source) for plan in walk(body, _FILTERED) if isinstance(plan, RuntimeFilterExec) for source in plan.sources}
     frames: dict[int, pl.LazyFrame] = {}
     stack = [body]
     while stack:
@@ -85,7 +90,7 @@ def lower_body(
         if id(node) in frames:
             stack.pop()
             continue
-        children = () if isinstance(node, (BoundariesExec, MergeExec)) else node.inputs  # these cut what they read
+        children = _lowered_before(node)
         pending = [child for child in children if id(child) not in frames]
         if pending:
             stack.extend(reversed(pending))
@@ -93,8 +98,19 @@ def lower_body(
         stack.pop()
         inputs = [frames[id(child)] for child in children]
         frame = _lower_node(node, inputs, partition, read, stored, read_runs, analysis, needed)
-        frames[id(node)] = frame if observer is None else observer.watch(node, frame)
+        frame = frame if observer is None else observer.watch(node, frame)
+        frames[id(node)] = collect(frame).lazy() if id(node) in sources else frame
     return frames[id(body)]
+
+
+def _lowered_before(node: PhysicalPlan) -> tuple[PhysicalPlan, ...]:
+    """The inputs whose frames an operator is made of."""
+    match node:
+        case BoundariesExec() | MergeExec():
+            return ()  # these cut what they read
+        case RuntimeFilterExec():
+            return node.sources  # the scan applies it
+    return node.inputs
 
 
 def deliver(frame: pl.LazyFrame, body: PhysicalPlan, output: Dir) -> pl.LazyFrame:
@@ -123,6 +139,10 @@ def _lower_node(
     match node:
         case TableScan():
             return scan_table(node, partition, needed[id(node)], stored)
+        case RuntimeFilterExec():
+            assert isinstance(node.input, TableScan)
+            filters = _scan_filters(node, inputs)
+            return scan_table(node.input, partition, needed[id(node.input)], stored, filters)
         case ValuesScan():
             return _values(node, partition)
         case ExchangeSource():
@@ -151,6 +171,16 @@ def _lower_node(
         case LimitExec():
             return _slice(inputs[0], node.offset, node.limit)
     raise error("INTERNAL", detail=f"{type(node).__name__} cannot be executed")
+
+
+def _scan_filters(node: RuntimeFilterExec, sources: list[pl.LazyFrame]) -> list[ScanFilter]:
+    """The filters of a scan; `sources` are collected."""
+    found = []
+    for key, source_key, source in zip(node.keys, node.source_keys, sources, strict=True):
+        members = KeyFilter.of(collect(source.select(f"c{source_key.id}")).to_series())
+        if members is not None:
+            found.append(ScanFilter(key.id, members))
+    return found
 
 
 _UNLIMITED = (1 << 32) - 1
@@ -237,6 +267,8 @@ def _used(node: PhysicalPlan, wanted: frozenset[int]) -> frozenset[int]:
         assigns = [assign for assign in node.assigns if assign.column.id in wanted]
         return frozenset(ref.column.id for assign in assigns for ref in _references(assign))
     used = {ref.column.id for child in node.children if not isinstance(child, PhysicalPlan) for ref in _references(child)}
+    if isinstance(node, RuntimeFilterExec):
+        used |= {key.id for key in node.keys + node.source_keys}
     if isinstance(node, JoinExec):
         used |= {key.id for key in node.left_keys + node.right_keys}
     if isinstance(node, AggregateExec):

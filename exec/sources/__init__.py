@@ -5,18 +5,20 @@ describe   paths and globs of Parquet files to a TableSnapshot, from footers alo
 parquet    scans of Parquet files: row ranges, predicates, conversion to tiers, and the check of claims
 stored     scans of columns in stored form: those of `memory`, and those of files that the column store holds
 memory     tables of Arrow, Polars and pandas objects, written once as Arrow IPC and mapped by every task
+filtered   runtime filters, as scans apply them
 fill       a segment of a column of a file, read and put into the column store
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import polars as pl
 
 from exec.lower.failures import FOREIGN, translate
 from exec.lower.optimizations import OPTIMIZATIONS
+from exec.sources.filtered import ScanFilter, filtered
 from exec.sources.identity import verify
 from exec.store.segments import StoredColumns
 from planner.dir import Split
@@ -62,10 +64,19 @@ def _verify_all(splits: Collection[Split]) -> None:
         verify(split)
 
 
-def scan_table(scan: TableScan, partition: int, needed: frozenset[int], stored: StoredColumns | None = None) -> pl.LazyFrame:
-    """The rows of one task's ranges, with the `needed` columns (by id) alone. `stored` is the column store, if there is one."""
+def scan_table(
+    scan: TableScan,
+    partition: int,
+    needed: frozenset[int],
+    stored: StoredColumns | None = None,
+    filters: Sequence[ScanFilter] = (),
+) -> pl.LazyFrame:
+    """The rows of one task's ranges, with the `needed` columns (by id) alone. `stored` is the column store, if there is one.
+
+    Rows that one of the `filters` drops are left out; their columns are needed.
+    """
     from exec.sources import memory, parquet
 
     if scan.format == "memory":
-        return memory.scan(scan, partition, needed)
-    return parquet.scan(scan, partition, needed, stored)
+        return filtered(memory.scan(scan, partition, needed), filters)
+    return parquet.scan(scan, partition, needed, stored, filters)

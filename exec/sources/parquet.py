@@ -9,7 +9,7 @@ The check runs on batches of the stream: the minimum and maximum of every exact 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +22,7 @@ from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
 from exec.lower.joins import ROW_MARK, apply_filter, keep, pick
+from exec.sources.filtered import ScanFilter, filtered
 from exec.sources.identity import verify
 from exec.sources.key_ranges import KeyInterval, key_interval, restrict
 from exec.sources.stored import StoredScan, row_marks
@@ -43,10 +44,17 @@ _REFERENCES = kind_mask(ColumnRef)
 _ANY_DECIMAL = Interval(-DECIMAL38_LIMIT, DECIMAL38_LIMIT)
 
 
-def scan(node: TableScan, partition: int, needed: frozenset[int], stored: StoredColumns | None = None) -> pl.LazyFrame:
+def scan(
+    node: TableScan,
+    partition: int,
+    needed: frozenset[int],
+    stored: StoredColumns | None = None,
+    filters: Sequence[ScanFilter] = (),
+) -> pl.LazyFrame:
     """The rows of the ranges of one task, with the `needed` columns, as c<id> in the encodings of the scan's claims.
 
-    Ranges whose columns are all in the column store are taken from there.
+    Ranges whose columns are all in the column store are taken from there. The `filters` drop rows whose values were
+    checked.
 
     Raises FILE_CHANGED here, and STATISTICS_VIOLATED for a stored value outside of a claim; while it runs
     STATISTICS_VIOLATED for a value of the file outside of a claim, FILE_INVALID for one outside of its type.
@@ -57,7 +65,7 @@ def scan(node: TableScan, partition: int, needed: frozenset[int], stored: Stored
     frames = []
     for part in _joined(ranges):
         verify(part.split)
-        frame = kept.frame(part, key_interval(node, partition)) if kept is not None else None
+        frame = kept.frame(part, key_interval(node, partition), filters) if kept is not None else None
         if frame is not None:
             frames.append(frame)
             continue
@@ -65,7 +73,7 @@ def scan(node: TableScan, partition: int, needed: frozenset[int], stored: Stored
         if plan is None:
             types = _stored_types(part.split) if node.reader == "polars" else {}
             plan = plans[part.split] = _Scan(node, needed, types)
-        frames.append(plan.frame(part, key_interval(node, partition)))
+        frames.append(filtered(plan.frame(part, key_interval(node, partition)), filters))
     if not frames:
         return _Scan(node, needed, {}).empty()
     return frames[0] if len(frames) == 1 else pl.concat(frames)
@@ -200,7 +208,7 @@ class _KeptScan:
         self.names = [name for _, name in self.scan.columns]
         self.claims = dict(node.claims)
 
-    def frame(self, part: ScanRange, interval: KeyInterval) -> pl.LazyFrame | None:
+    def frame(self, part: ScanRange, interval: KeyInterval, filters: Sequence[ScanFilter]) -> pl.LazyFrame | None:
         """The rows of a range; None if it has none or the store has not all of its columns."""
         if not self.names or not part.rows:
             return None
@@ -210,8 +218,9 @@ class _KeptScan:
             return None
         for segment in segments:
             self._check(segment, part.split.path)
-        rows, terms = self.scan.rows_of(segments)
-        return self.scan.frame(rows, self._key_bounds(rows, part), interval, terms)
+        bounds = self._key_bounds(segments, part)
+        rows, terms = self.scan.rows_of(segments, filters)
+        return self.scan.frame(rows, bounds, interval, terms)
 
     def _check(self, segment: tuple[Segment, ...], path: str) -> None:
         for (column, name), piece in zip(self.scan.columns, segment, strict=True):
@@ -219,14 +228,15 @@ class _KeptScan:
             if claim is not None and piece.bounds is not None and not Interval(*piece.bounds).within(claim.low, claim.high):
                 raise error("STATISTICS_VIOLATED", column=name, path=path)
 
-    def _key_bounds(self, rows: pl.DataFrame, part: ScanRange) -> tuple[int, int] | None:
-        """What the range's claim says of the key, checked."""
+    def _key_bounds(self, segments: list[tuple[Segment, ...]], part: ScanRange) -> tuple[int, int] | None:
+        """What the range's claim says of the key, checked on all rows: one outside of it may match in another task."""
         key = self.node.range_key
         if key is None or part.claim is None:
             return None
-        name = next(name for column, name in self.scan.columns if column.id == key.id)
-        check = _Check(name, name, *part.claim, claimed=True, never_null=True)
-        _checker([check], part.split.path)(rows)
+        place, name = next((at, name) for at, (column, name) in enumerate(self.scan.columns) if column.id == key.id)
+        check = _checker([_Check(name, name, *part.claim, claimed=True, never_null=True)], part.split.path)
+        for segment in segments:
+            check(pl.DataFrame([segment[place].values.alias(name)]))
         return part.claim
 
 

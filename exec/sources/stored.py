@@ -16,6 +16,7 @@ from exec.lower.column_types import DECIMAL38, polars_type
 from exec.lower.exact import column_encoding
 from exec.lower.expressions import Lowering
 from exec.lower.joins import ROW_MARK, apply_filter, pick
+from exec.sources.filtered import ScanFilter
 from exec.sources.key_ranges import KeyInterval, restrict
 from exec.store.segments import Segment
 from planner import dtypes as t
@@ -71,13 +72,16 @@ class StoredScan:
         self.columns = [(c, name) for c, name in zip(node.output, node.names, strict=True) if c.id in used]
         self._result = [f"c{column.id}" for column, _ in self.columns if column.id in needed]
 
-    def rows_of(self, segments: Sequence[Sequence[Segment]]) -> tuple[pl.DataFrame, tuple[Expr, ...]]:
+    def rows_of(
+        self, segments: Sequence[Sequence[Segment]], filters: Sequence[ScanFilter] = ()
+    ) -> tuple[pl.DataFrame, tuple[Expr, ...]]:
         """The rows of segments that hold each of `columns`, by name and without codes, and the conjuncts still to be applied.
 
-        A conjunct over one coded column is applied here: it is evaluated once for each string of the dictionary.
+        A conjunct over one coded column is applied here: it is evaluated once for each string of the dictionary. So are the
+        runtime filters, before any other column is touched.
         """
         coded = [term for term in self._terms if self._is_coded(term, segments)]
-        rows = pl.concat([self._uncoded(segment, coded) for segment in segments], how="vertical_relaxed")
+        rows = pl.concat([self._uncoded(segment, coded, filters) for segment in segments], how="vertical_relaxed")
         return rows, tuple(term for term in self._terms if term not in coded)
 
     def _is_coded(self, term: Expr, segments: Sequence[Sequence[Segment]]) -> bool:
@@ -87,7 +91,7 @@ class StoredScan:
             return False
         return all(segment[places[0]].dictionary is not None for segment in segments)
 
-    def _uncoded(self, segment: Sequence[Segment], terms: Sequence[Expr]) -> pl.DataFrame:
+    def _uncoded(self, segment: Sequence[Segment], terms: Sequence[Expr], filters: Sequence[ScanFilter]) -> pl.DataFrame:
         mask: pl.Series | None = None
         for term in terms:
             place = next(place for place, (column, _) in enumerate(self.columns) if column.id in free_columns(term))
@@ -96,6 +100,11 @@ class StoredScan:
             of_string, of_null = _passing(term, self.columns[place][0].id, dictionary)
             passing = of_string.gather(codes).fill_null(of_null)
             mask = passing if mask is None else mask & passing
+        for one in filters:
+            if one.active:
+                place = next(place for place, (column, _) in enumerate(self.columns) if column.id == one.column)
+                passing = one.mask(segment[place].values)
+                mask = passing if mask is None else mask & passing
         kept = [piece.values if mask is None else piece.values.filter(mask) for piece in segment]
         strings = [
             values if piece.dictionary is None else _strings(piece.dictionary).gather(values)

@@ -15,7 +15,7 @@ from planner.physical.properties import ClusteredDistribution, Distribution, Off
 from planner.physical.stage_outputs import is_reading, read_otherwise
 from planner.schema import Column, ColumnAllocator, Schema
 
-OPTIONAL_STEPS = ("reuse_exchanges", "distinct_phases", "replan_stages")
+OPTIONAL_STEPS = ("reuse_exchanges", "distinct_phases", "replan_stages", "runtime_filters")
 """Steps of physical planning that only make a query faster and can be switched off by their names, as rules can."""
 
 
@@ -25,7 +25,8 @@ class PhysicalOptions:
 
     `task_bytes` is the target of stored bytes for the tasks of a scan, `least_task_bytes` the size below which more tasks do
     not pay; `buckets` (a power of two) fixes the parts of hash exchanges, 0 lets the planner choose. `disabled` names the steps
-    of `OPTIONAL_STEPS` to leave out. A sort or top-n of at least `least_sort_bytes`, as
+    of `OPTIONAL_STEPS` to leave out; with `force_runtime_filters` scans get all those that are sound, whether they pay or not.
+    A sort or top-n of at least `least_sort_bytes`, as
     estimated from its rows, stays in many tasks.
     """
 
@@ -36,6 +37,7 @@ class PhysicalOptions:
     tasks_per_worker: int = 4
     buckets: int = 0
     disabled: frozenset[str] = frozenset()
+    force_runtime_filters: bool = False
     least_sort_bytes: int = 64 << 20
 
 

@@ -27,6 +27,7 @@ from planner.physical.nodes import (
     MergeExec,
     PhysicalPlan,
     ProjectExec,
+    RuntimeFilterExec,
     SortExec,
     StageOutput,
     TableScan,
@@ -145,12 +146,15 @@ def _operator_texts(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, st
             printed.add(id(current))
         text = _operator_text(current, names, labels)
         yield OperatorText(current, depth, f"{label}: {text}" if label else text)
-        stack.extend((child, depth + 1) for child in reversed(current.inputs))
+        # What a runtime filter reads is printed below the join that it belongs to.
+        inputs = (current.input,) if isinstance(current, RuntimeFilterExec) else current.inputs
+        stack.extend((child, depth + 1) for child in reversed(inputs))
 
 
 def _shared_inputs(plan: PhysicalPlan) -> dict[int, int]:
     """The nodes that are the inputs of several exchanges, numbered from 1 in the order of the text, by identity."""
-    seen = Counter(id(exchange.input) for exchange in walk(plan, kind_mask(ExchangePlan)) if isinstance(exchange, ExchangePlan))
+    exchanges = {id(found): found for found in walk(plan, kind_mask(ExchangePlan)) if isinstance(found, ExchangePlan)}
+    seen = Counter(id(exchange.input) for exchange in exchanges.values())
     return {key: number for number, key in enumerate((key for key, count in seen.items() if count > 1), start=1)}
 
 
@@ -174,6 +178,9 @@ def _operator_text(plan: PhysicalPlan, names: ColumnNames, labels: dict[int, str
             return f"Output of a stage [{names.list(plan.columns)}]"
         case FilterExec():
             return f"Filter {expression_text(plan.predicate, names)}"
+        case RuntimeFilterExec():
+            pairs = zip(plan.keys, plan.source_keys, strict=True)
+            return f"RuntimeFilter {', '.join(f'{names.name(a)} in {names.name(b)}' for a, b in pairs)}"
         case ProjectExec():
             return f"Project {assigns_text(plan.assigns, names)}".rstrip()
         case JoinExec():

@@ -190,6 +190,35 @@ class ProjectExec(PhysicalPlan):
 
 
 @node
+class RuntimeFilterExec(PhysicalPlan):
+    """Rows of a scan that may find a match in a join above: those whose `keys[i]` is among the `source_keys[i]` of `sources[i]`.
+
+    It drops no other rows than such that provably find none, and may keep some of these. A source is the other side of that
+    join, as every task has it (`planner.physical.runtime_filters`).
+    """
+
+    input: PhysicalPlan
+    sources: tuple[PhysicalPlan, ...]
+    keys: tuple[Column, ...]
+    source_keys: tuple[Column, ...]
+    number: int = 0
+    estimated_rows: float | None = None
+
+    @property
+    def columns(self) -> Schema:
+        return self.input.columns
+
+
+class JoinEstimates(NamedTuple):
+    """The rows of both inputs, and for each key the share of either one's rows whose value the other one has."""
+
+    left: float
+    right: float
+    left_shares: tuple[float, ...]
+    right_shares: tuple[float, ...]
+
+
+@node
 class JoinExec(PhysicalPlan):
     """Joins `left` and `right` on equal keys (parallel tuples of columns, NULL matching nothing) and a residual condition.
 
@@ -204,6 +233,7 @@ class JoinExec(PhysicalPlan):
     residual: Expr | None
     mark: Column | None = None
     build: str = "right"
+    estimates: JoinEstimates | None = None
     placements: tuple[Placement, ...] = ()
     estimated_rows: float | None = None
     number: int = 0

@@ -14,6 +14,7 @@ from planner.physical.context import PhysicalContext, PhysicalOptions, Planned
 from planner.physical.nodes import FilterExec, Origin, PhysicalPlan, ProjectExec, ValuesScan
 from planner.physical.properties import SINGLE
 from planner.physical.reuse_exchanges import reuse_exchanges
+from planner.physical.runtime_filters import add_runtime_filters
 from planner.physical.stage_outputs import StartedStage, as_written
 from planner.physical.strategies.aggregate import merge_aggregate, plan_aggregate
 from planner.physical.strategies.join import plan_join
@@ -58,7 +59,11 @@ def plan_physical(
             found = _plan_one(current, [planned[id(child)] for child in current.inputs], context)
         planned[id(current)] = replace(found, plan=_estimated(found.plan, found.rows), origin=Origin(context.operator))
     plan = planned[id(root)].plan
-    return number_operators(plan if "reuse_exchanges" in options.disabled else reuse_exchanges(plan), first_number)
+    if "reuse_exchanges" not in options.disabled:
+        plan = reuse_exchanges(plan)
+    if "runtime_filters" not in options.disabled:
+        plan = add_runtime_filters(plan, options.force_runtime_filters)
+    return number_operators(plan, first_number)
 
 
 def operators(root: LogicalPlan, leaves: Container[int] = ()) -> list[LogicalPlan]:

@@ -35,7 +35,7 @@ OPTIONAL = (*dict.fromkeys(rule.name for batch in BATCHES for rule in batch.rule
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """`scattered` cuts every input at each row group and every hash exchange into eight buckets. `sorted_in_parts` keeps every
-    sort in as many tasks as it finds.
+    sort in as many tasks as it finds. `runtime_filters` puts filters over scans wherever they are sound.
 
     `verified` checks the plan after every rule, which makes planning several times slower. `cache` is the mode of the
     column store.
@@ -51,6 +51,7 @@ class Configuration:
     kill: bool = False
     verified: bool = False
     cache: str = "off"
+    runtime_filters: bool = False
 
 
 CONFIGURATIONS = (
@@ -66,6 +67,11 @@ CONFIGURATIONS = (
     Configuration("no rules, scattered", source="files", scattered=True, disabled=frozenset(OPTIONAL)),
     Configuration("column store", source="files", cache="eager"),
     Configuration("column store, scattered", source="files", scattered=True, cache="eager"),
+    Configuration("runtime filters", source="files", runtime_filters=True),
+    Configuration("runtime filters, inline", inline="auto", runtime_filters=True),
+    Configuration("runtime filters, scattered", source="files", scattered=True, runtime_filters=True),
+    Configuration("runtime filters, column store", source="files", scattered=True, cache="eager", runtime_filters=True),
+    Configuration("runtime filters, one kill", source="files", scattered=True, kill=True, runtime_filters=True),
     Configuration("sorts in parts", source="files", scattered=True, sorted_in_parts=True),
     Configuration("sorts in parts, four workers", workers=4, source="files", scattered=True, sorted_in_parts=True),
     Configuration("sorts in parts, one kill", source="files", scattered=True, sorted_in_parts=True, kill=True),
@@ -97,7 +103,9 @@ class _ConfiguredQuery(Query):
 
     def physical(self, single: bool = False) -> PhysicalPlan:
         disabled = self.settings.disabled_rules
-        options = PhysicalOptions(self.workers, single, disabled=disabled)
+        options = PhysicalOptions(
+            self.workers, single, disabled=disabled, force_runtime_filters=self.configuration.runtime_filters
+        )
         if self.configuration.scattered and not single:
             options = replace(options, task_bytes=1, least_task_bytes=1, buckets=8)
         if self.configuration.sorted_in_parts:

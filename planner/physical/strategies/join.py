@@ -31,7 +31,7 @@ from planner.logical.nodes import Join, LogicalPlan, pass_through
 from planner.physical.clustering import choose_boundaries
 from planner.physical.context import PhysicalContext, Planned, placements_of
 from planner.physical.cost import BUILD_ROW, PROBE_ROW, task_cost
-from planner.physical.nodes import ExchangePlan, JoinExec, PhysicalPlan, ProjectExec
+from planner.physical.nodes import ExchangePlan, JoinEstimates, JoinExec, PhysicalPlan, ProjectExec
 from planner.physical.properties import (
     AnyDistribution,
     HashDistribution,
@@ -79,12 +79,34 @@ def plan_join(join: Join, left: Planned, right: Planned, context: PhysicalContex
         keys.residual,
         join.mark,
         build,
+        _estimates(join, left_keys, right_keys, left.rows, right.rows, context),
         placements=placements_of(best.left, best.right),
     )
     if len(plan.columns) > len(join.columns):
         plan = ProjectExec(plan, pass_through(join.columns))
     offered = best.offered.rename({column.id: (column.id,) for column in join.columns})
     return Planned(plan, offered, context.estimate(join))
+
+
+def _estimates(
+    join: Join,
+    left: tuple[Column, ...],
+    right: tuple[Column, ...],
+    left_rows: float,
+    right_rows: float,
+    context: PhysicalContext,
+) -> JoinEstimates:
+    def share(a: LogicalPlan, b: LogicalPlan, key: Column, other: Column) -> float:
+        equal = Compare(BOOLEAN, CompareOp.EQ, ColumnRef(key.dtype, key), ColumnRef(other.dtype, other))
+        return context.estimate(Join(a, b, JoinKind.SEMI, equal)) / max(1.0, context.estimate(a))
+
+    pairs = list(zip(left, right, strict=True))
+    return JoinEstimates(
+        left_rows,
+        right_rows,
+        tuple(share(join.left, join.right, a, b) for a, b in pairs),
+        tuple(share(join.right, join.left, b, a) for a, b in pairs),
+    )
 
 
 def split_condition(join: Join) -> _Keys:
