@@ -51,7 +51,9 @@ def equality_share(
         right_domain *= max(y.ndv, 1.0)
         left_base, right_base = max(left_base, x.rows), max(right_base, y.rows)
     # A side with as many key values as rows is (nearly) unique: its table's size is the domain, the other side refers to it.
-    unique = [base for domain, base in ((left_domain, left_base), (right_domain, right_base)) if domain >= 0.9 * base]
+    # Of a column of which nothing is known that cannot be said.
+    sides = (left_domain, left_base, 0), (right_domain, right_base, 1)
+    unique = [base for domain, base, side in sides if domain >= 0.9 * base and all(key[side] is not None for key in keys)]
     domain = min(unique) if unique else max(left_domain, right_domain)
     return 1.0 / max(domain, 1.0)
 
