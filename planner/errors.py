@@ -141,6 +141,7 @@ CODES: dict[str, tuple[type[QEngineError], str]] = {
     "INVALID_ORDINAL": (BindError, "{clause} position {ordinal} is not between 1 and {count}"),
     "COLUMN_COUNT": (BindError, "the number of columns of {what} is {given}, not {expected}"),
     "INVALID_LIMIT": (BindError, "{clause} must be a constant integer that is not negative"),
+    "UNKNOWN_PREPARED": (BindError, "there is no prepared query {name!r}{nearest}"),
     "MISSING_PARAMETER": (BindError, "parameter {name} has no value"),
     "UNKNOWN_PARAMETER": (BindError, "the statement has no parameter {name}{nearest}"),
     "UNSUPPORTED": (NotSupported, "{what} is not supported{nearest}"),

@@ -80,6 +80,7 @@ class Session:
         self._catalog = SessionCatalog(self._engine, sampling == "auto")
         self._binder = FrameBinder(self._catalog)
         self._plans = PlanCache(self._catalog)
+        self._prepared: dict[str, PreparedStatement] = {}
         self._settings = self._opened_settings = Settings(inline, frozenset(disabled_rules), plan_cache)
         self._lock = threading.Lock()
         self._closed = False

@@ -1,9 +1,11 @@
-"""Statements that are no queries: EXPLAIN, SET, RESET, SHOW, DESCRIBE, ANALYZE. Text to what they ask for.
+"""Statements that are no queries: EXPLAIN, SET, SHOW, DESCRIBE, ANALYZE, PREPARE and others. Text to what they ask for.
 
     EXPLAIN [ANALYZE] [VERBOSE] query          EXPLAIN (ANALYZE, VERBOSE, FORMAT TEXT | JSON) query
     SET name = value                           RESET name | ALL
     SHOW name | ALL | TABLES                   SHOW STATS FOR table
     DESCRIBE table | query                     ANALYZE [TABLE] table
+    PREPARE name AS query                      EXECUTE name [(value, ...)]
+    DEALLOCATE [PREPARE] name | ALL
 
 They are the same in every dialect. A query or table inside of one is a `Part` of the text: it is read by what reads all queries,
 as the whole text with spaces in place of what does not belong to it, so that a position there is one in the whole text.
@@ -23,12 +25,16 @@ from planner.errors import Position, QEngineError, error, nearest
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part [start, end) of a statement's text, and what it says: for a name or a value without its quotes."""
+    """A part [start, end) of a statement's text, and what it says: for a name or a value without its quotes.
+
+    `before` is what has to stand before it to make it a query of its own; there is place for that in the whole text.
+    """
 
     whole: str
     start: int
     end: int
     said: str
+    before: str = ""
 
     @property
     def position(self) -> Position:
@@ -37,7 +43,8 @@ class Part:
     @property
     def text(self) -> str:
         """The part alone, at its place: everything before it is blank."""
-        return re.sub(r"\S", " ", self.whole[: self.start]) + self.whole[self.start : self.end]
+        blank = re.sub(r"\S", " ", self.whole[: self.start - len(self.before)])
+        return blank + self.before + self.whole[self.start : self.end]
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -117,7 +124,33 @@ class Analyze:
     table: Part
 
 
-Statement = Explain | Set | Reset | Show | ShowTables | ShowStatistics | DescribeTable | DescribeQuery | Analyze
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Keep a query with parameters under a name."""
+
+    name: Part
+    query: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Run a prepared query. `values` are constants without columns, between their commas."""
+
+    name: Part
+    values: Part | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """Forget a prepared query, or all of them (None)."""
+
+    name: Part | None
+
+
+Statement = (
+    Explain | Set | Reset | Show | ShowTables | ShowStatistics | DescribeTable | DescribeQuery | Analyze | Prepare | Execute
+    | Deallocate
+)  # fmt: skip
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:\s+|--[^\n]*|/\*.*?\*/|\ufeff)+)
@@ -299,6 +332,31 @@ def _analyze(tokens: _Tokens) -> Statement:
     return Analyze(_only_table(tokens))
 
 
+def _prepare(tokens: _Tokens) -> Statement:
+    name = tokens.part("a name for the query", "word", "quoted")
+    tokens.need("as")
+    return Prepare(name, tokens.rest("a query"))
+
+
+def _execute(tokens: _Tokens) -> Statement:
+    name = tokens.part("the name of a prepared query", "word", "quoted")
+    if tokens.ended:
+        return Execute(name, None)
+    tokens.need("(")
+    start, end = tokens.start, len(tokens.text.rstrip("; \t\r\n")) - 1
+    if end < start or tokens.text[end] != ")":
+        raise error("SYNTAX", detail="the parenthesis is never closed", position=Position(tokens.text, start - 1, start))
+    values = tokens.text[start:end]
+    return Execute(name, Part(tokens.text, start, end, values, before="SELECT ") if values.strip() else None)
+
+
+def _deallocate(tokens: _Tokens) -> Statement:
+    tokens.take("prepare")
+    name = None if tokens.take("all") else tokens.part("the name of a prepared query, or ALL,", "word", "quoted")
+    tokens.end()
+    return Deallocate(name)
+
+
 def _only_table(tokens: _Tokens) -> Part:
     table = tokens.name("the name of a table")
     tokens.end()
@@ -307,5 +365,5 @@ def _only_table(tokens: _Tokens) -> Part:
 
 _STATEMENTS: dict[str, Callable[[_Tokens], Statement]] = {
     "explain": _explain, "set": _set, "reset": _reset, "show": _show, "describe": _describe, "desc": _describe,
-    "analyze": _analyze,
+    "analyze": _analyze, "prepare": _prepare, "execute": _execute, "deallocate": _deallocate,
 }  # fmt: skip

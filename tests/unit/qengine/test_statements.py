@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -138,3 +140,13 @@ def test_the_command_line_runs_statements():
     done = subprocess.run([*command, "EXPLAIN (SELECT nope)"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr.splitlines()[1:] == ["LINE 1: EXPLAIN (SELECT nope)", f"{' ' * 24}^^^^"]
+
+
+def test_prepared_queries_take_values_of_all_types(session):
+    session.sql("PREPARE typed AS SELECT ? AS a, ? AS b, ? AS c, ? AS d")
+    row = session.sql("EXECUTE typed(1, DATE '2020-01-02', 1.50, NULL)").collect().to_pylist()
+    assert row == [{"a": 1, "b": date(2020, 1, 2), "c": Decimal("1.50"), "d": None}]
+    session.sql("PREPARE typed AS SELECT ? + 1 AS a")  # in place of the earlier one
+    assert session.sql("EXECUTE typed(1)").filter("a = 2").collect().num_rows == 1
+    with pytest.raises(QEngineError, match="no parameter"):
+        session.sql("EXECUTE typed(1, 2)")

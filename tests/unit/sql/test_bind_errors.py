@@ -196,7 +196,14 @@ def test_the_caret_stands_under_the_culprit():
 
 def test_every_code_of_the_binder_is_here():
     """The codes of QueryError that no SQL text can cause are raised by the session."""
-    elsewhere = {"UNKNOWN_DIALECT", "UNKNOWN_PARAMETER", "UNSUPPORTED", "INVALID_SETTING", "UNSUPPORTED_VALUE"}
+    elsewhere = {
+        "UNKNOWN_DIALECT",
+        "UNKNOWN_PARAMETER",
+        "UNKNOWN_PREPARED",
+        "UNSUPPORTED",
+        "INVALID_SETTING",
+        "UNSUPPORTED_VALUE",
+    }
     elsewhere |= {"UNKNOWN_SETTING", "UNKNOWN_RULE"}
     codes = {code for code, (cls, _) in CODES.items() if issubclass(cls, QueryError)}
     assert codes == {code for code, *_ in CASES} | elsewhere
