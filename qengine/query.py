@@ -11,6 +11,7 @@ from exec.metrics import QueryMetrics
 from exec.progress import ProgressCallback
 from planner.adaptive import RunningPlan
 from planner.analysis.bounds import BoundsAnalysis
+from planner.analysis.cardinality import CardinalityAnalysis
 from planner.analysis.nullability import non_null_columns
 from planner.dir import StageGraph
 from planner.errors import error
@@ -18,7 +19,7 @@ from planner.logical.nodes import LogicalPlan
 from planner.optimizer import optimize
 from planner.physical.context import OPTIONAL_STEPS, PhysicalOptions
 from planner.physical.cut_stages import cut_stages
-from planner.physical.inline import may_run_inline
+from planner.physical.inline import may_run_inline, reads_files
 from planner.physical.nodes import PhysicalPlan
 from planner.physical.plan import plan_physical
 from planner.rule import OptimizerContext
@@ -41,6 +42,8 @@ class Query:
     settings: Settings
     workers: int
     _optimized: LogicalPlan | None = None
+    _cardinality: CardinalityAnalysis | None = None
+    """The estimates of the optimizer, for those who plan next; not kept when the plans are there."""
     _executed: tuple[RunningPlan, bool] | None = None
     _planning: threading.RLock = field(default_factory=threading.RLock)
 
@@ -57,7 +60,9 @@ class Query:
     def optimized(self) -> LogicalPlan:
         with self._planning:
             if self._optimized is None:
-                self._optimized = optimize(self.bound.plan, self._optimizer_context())
+                context = self._optimizer_context()
+                self._optimized = optimize(self.bound.plan, context)
+                self._cardinality = context.cardinality
             return self._optimized
 
     def traced(self) -> tuple[LogicalPlan, OptimizerContext, RuleTrace]:
@@ -75,7 +80,7 @@ class Query:
         return OptimizerContext(allocator=self.bound.allocator, evaluator=ConstantEvaluator(), disabled=rules)
 
     def physical(self, single: bool = False) -> PhysicalPlan:
-        return plan_physical(self.optimized, self.bound.allocator, self._options(single))
+        return plan_physical(self.optimized, self.bound.allocator, self._options(single), cardinality=self._cardinality)
 
     def _options(self, single: bool = False) -> PhysicalOptions:
         return PhysicalOptions(self.workers, single, disabled=self.settings.disabled_rules)
@@ -95,10 +100,11 @@ class Query:
                 single = self._inline_plan()
                 plan = single if single is not None else self.physical()
                 self._executed = RunningPlan(self.optimized, plan, cut_stages(plan)), single is not None
+                self._cardinality = None
             return self._executed
 
     def _inline_plan(self) -> PhysicalPlan | None:
-        if self.settings.inline == "off":
+        if self.settings.inline == "off" or reads_files(self.optimized):
             return None
         plan = self.physical(single=True)
         return plan if may_run_inline(plan, BoundsAnalysis()) else None

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from planner.analysis.bounds import BoundsAnalysis
+from planner.logical.nodes import LogicalPlan, Scan
 from planner.physical.nodes import ExchangePlan, PhysicalPlan, TableScan
 from planner.tree import kind_mask, walk
 
 INPUT_BYTES = 8 << 20
 OPERATOR_ROWS = 1_000_000
+
+
+def reads_files(plan: LogicalPlan) -> bool:
+    """Whether a plan cannot run inline, which is known before it is planned."""
+    return any(isinstance(scan, Scan) and scan.table.format != "memory" for scan in walk(plan, kind_mask(Scan)))
 
 
 def may_run_inline(plan: PhysicalPlan, bounds: BoundsAnalysis) -> bool:
