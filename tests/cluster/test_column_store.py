@@ -110,7 +110,7 @@ def test_a_worker_that_is_killed_while_it_fills(path):
     """Attempt 1 opens the file, 2 to 4 fill the first column: once more after a kill, given up after two."""
     for numbers, columns in ((frozenset({2}), 2), (frozenset({2, 3}), 1)):
         engine = Engine(2, cache="eager", faults=KillNumber(numbers))
-        with engine, qengine.Session(engine=engine, inline="off") as session:
+        with engine, qengine.Session(engine=engine, inline="off", sampling="off") as session:
             assert session.sql(TEXT.format(path=path)).collect().to_pylist() == answer()
             assert len(list((engine.folder / "columns").iterdir())) == columns
             assert engine.statistics.workers_lost == len(numbers)

@@ -171,7 +171,7 @@ def test_small_sorts_are_gathered(tables, text):
         "SELECT count(*) FROM (SELECT id FROM t1 ORDER BY v, id LIMIT 70) q",
         "SELECT id FROM (SELECT id, i FROM t1 ORDER BY i, id LIMIT 50) a UNION ALL SELECT id FROM s1",
         "WITH q AS (SELECT id, g FROM t1 ORDER BY d, id LIMIT 90) SELECT a.id, b.id FROM q a JOIN q b ON a.id = b.id + 1",
-        "SELECT g, sum(x) AS s FROM t1 GROUP BY g ORDER BY s, g",
+        "SELECT g, id, rank() OVER (PARTITION BY g ORDER BY id) AS s FROM t1 ORDER BY s, g, id",
     ],
 )
 def test_merged_rows_go_into_any_operator(tables, oracle, tmp_path, text):

@@ -30,6 +30,13 @@ from planner.physical.nodes import TableScan
 from planner.schema import Column
 from tests.stored_tables import fill_all, segments_of_rows
 
+
+@pytest.fixture(autouse=True)
+def much_space(monkeypatch):
+    """However full the disk of the tests is."""
+    monkeypatch.setattr(column_store, "total_bytes", lambda _: 0)
+
+
 # ------------------------------------------------------------------------------------------------------------- what is kept
 
 I64, I128 = 2**63, 10**37
