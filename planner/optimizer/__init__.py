@@ -39,6 +39,7 @@ from planner.optimizer.push_limit_through_union import push_limit_through_union
 from planner.optimizer.push_semi_join_through_join import push_semi_join_through_join
 from planner.optimizer.push_semi_join_through_project import push_semi_join_through_project
 from planner.optimizer.reduce_aggregate_input import reduce_aggregate_input
+from planner.optimizer.reduce_anti_join_input import reduce_anti_join_input
 from planner.optimizer.remove_needless_grouping import remove_needless_grouping
 from planner.optimizer.remove_trivial_project import remove_trivial_project
 from planner.optimizer.remove_unseen_sort import remove_unseen_sort
@@ -100,6 +101,7 @@ BATCHES: tuple[Batch, ...] = (
         "aggregate inputs",
         compare_with_extremes,
         reduce_aggregate_input,
+        reduce_anti_join_input,
         push_semi_join_through_project,
         push_semi_join_through_join,
     ),

@@ -19,7 +19,7 @@ WORTHWHILE = 0.2
 CHEAP = 0.5
 """What is evaluated a second time may scan at most this share of the rows that the aggregate's input scans."""
 
-_SIMPLE = (Scan, Filter, Project, Join)
+_SIMPLE = (Scan, Filter, Project, Join, Aggregate)
 _PLANS = kind_mask(LogicalPlan)
 
 
@@ -52,7 +52,7 @@ def reduce_aggregate_input(join: Join, context: OptimizerContext) -> LogicalPlan
 
 def _reduced(outer: LogicalPlan, groups: Aggregate, join: Join, context: OptimizerContext) -> Aggregate | None:
     pairs = _key_pairs(outer, groups, join)
-    if not pairs or _has_semi_join(groups.input) or not _is_cheap(outer, groups.input):
+    if not pairs or has_semi_join(groups.input) or not is_cheap_copy(outer, groups.input):
         return None
     wanted = tuple(dict.fromkeys(column for _, column, _ in pairs))
     copy, fresh = fresh_copy(Project(outer, pass_through(wanted)), context.allocator)
@@ -83,14 +83,16 @@ def _key_pairs(outer: LogicalPlan, groups: Aggregate, join: Join) -> list[tuple[
     return found
 
 
-def _has_semi_join(plan: LogicalPlan) -> bool:
+def has_semi_join(plan: LogicalPlan) -> bool:
     """Whether the rows have been reduced already, by this rule or by the query."""
     return any(isinstance(node, Join) and node.kind is JoinKind.SEMI for node in walk(plan, kind_mask(Join)))
 
 
-def _is_cheap(outer: LogicalPlan, input: LogicalPlan) -> bool:
-    if not all(isinstance(node, _SIMPLE) for node in walk(outer, _PLANS)):
-        return False
+def is_cheap_copy(outer: LogicalPlan, input: LogicalPlan) -> bool:
+    """Whether evaluating `outer` a second time is little beside reading `input`: no groups, and few rows are scanned."""
+    for node in walk(outer, _PLANS):
+        if not isinstance(node, _SIMPLE) or (isinstance(node, Aggregate) and node.keys):
+            return False
     return _scanned(outer) <= CHEAP * _scanned(input)
 
 
