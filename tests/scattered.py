@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -24,11 +25,11 @@ def scattered(free_stages: bool = False, task_bytes: int = 1) -> Iterator[None]:
     With `free_stages` further stages and tasks cost nothing, so that parts of plans are shared whatever their size.
     """
 
-    def plan_many(root: LogicalPlan, allocator: ColumnAllocator, options: PhysicalOptions) -> PhysicalPlan:
+    def plan_many(root: LogicalPlan, allocator: ColumnAllocator, options: PhysicalOptions, **rest: Any) -> PhysicalPlan:
         many = PhysicalOptions(
             options.workers, options.single, task_bytes, least_task_bytes=1, buckets=4, disabled=options.disabled
         )
-        return original(root, allocator, many)
+        return original(root, allocator, many, **rest)
 
     original = planning.plan_physical
     with pytest.MonkeyPatch.context() as patch:
