@@ -85,7 +85,9 @@ def many_tasks(monkeypatch):
     """Scans of these small files in several tasks each."""
     small = PhysicalOptions(workers=2, task_bytes=4000, least_task_bytes=500)
     original = planning.plan_physical
-    monkeypatch.setattr("qengine.query.plan_physical", lambda root, allocator, options: original(root, allocator, small))
+    monkeypatch.setattr(
+        "qengine.query.plan_physical", lambda root, allocator, options, **rest: original(root, allocator, small, **rest)
+    )
 
 
 @pytest.mark.parametrize("text", QUERIES)

@@ -81,7 +81,9 @@ def session(request, files):
     ):
         if request.param == "scattered":
             many = PhysicalOptions(workers=2, task_bytes=1, least_task_bytes=1, buckets=8)
-            patch.setattr("qengine.query.plan_physical", lambda root, allocator, _: plan_physical(root, allocator, many))
+            patch.setattr(
+                "qengine.query.plan_physical", lambda root, allocator, _, **rest: plan_physical(root, allocator, many, **rest)
+            )
         for name in _tables():
             opened.register(name, opened.read_parquet(str(files / f"{name}.parquet")))
         yield opened
