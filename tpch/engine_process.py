@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import queue
+import signal
 import sys
 import threading
 import time
@@ -73,6 +74,8 @@ def _read(connection: Connection, requests: queue.SimpleQueue[Request | None]) -
         requests.put(None)
         # Whatever the engine is doing: nobody waits for it any more.
         time.sleep(_CLOSE_PATIENCE)
+        if os.getsid(0) == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # with what the engine has started, such as a virtual machine
         os._exit(0)
 
 
