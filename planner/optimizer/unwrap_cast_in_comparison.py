@@ -24,15 +24,15 @@ def unwrap_cast_in_comparison(expr: Compare | InList, context: OptimizerContext)
         CAST(x AS DECIMAL(10,2)) < 2.50                          ⇒   x <= 2     (x an integer)
         5 > a                                                    ⇒   a < 5
 
-    Only for casts that keep every value and its order, so none that can raise. An equality with a constant that no value of
-    the column has stays as it is: it is false or NULL.
+    Only for casts that keep every value and its order, so none that can raise, or gives NULL instead. An equality with a
+    constant that no value of the column has stays as it is: it is false or NULL.
     """
     if isinstance(expr, InList):
         return _unwrap_in_list(expr)
     left, right, op = expr.left, expr.right, expr.op
     if isinstance(left, Literal) and not isinstance(right, Literal):
         return Compare(BOOLEAN, MIRRORED[op], right, left)
-    if not isinstance(left, Cast) or not isinstance(right, Literal) or right.value is None or can_raise(left):
+    if not isinstance(left, Cast) or not isinstance(right, Literal) or right.value is None or not _keeps_values(left):
         return None
     converted = _convert(right, left.operand.dtype)
     if converted is None:
@@ -48,9 +48,13 @@ def unwrap_cast_in_comparison(expr: Compare | InList, context: OptimizerContext)
     return Compare(BOOLEAN, op, left.operand, literal)
 
 
+def _keeps_values(cast: Cast) -> bool:
+    return not can_raise(cast.replace(lenient=False) if cast.lenient else cast)
+
+
 def _unwrap_in_list(expr: InList) -> Expr | None:
     needle = expr.needle
-    if not isinstance(needle, Cast) or can_raise(needle):
+    if not isinstance(needle, Cast) or not _keeps_values(needle):
         return None
     options: list[Expr] = []
     for option in expr.options:
