@@ -95,6 +95,14 @@ BATCHES: tuple[Batch, ...] = (
     fixed_point("semi joins", push_semi_join_through_join),
     # Needs all filters and join conditions in their places.
     once("join order", order_joins),
+    # An outer join that has moved lets filters pass that it did not let pass where it was.
+    fixed_point(
+        "filters of ordered joins",
+        turn_outer_into_anti_join,
+        push_filter_through_project,
+        push_filter_through_join,
+        merge_filters,
+    ),
     # Needs to know which relation an aggregate is joined with; the new semi join then sinks as far as it is worth it. Before it
     # aggregates appear that may be reduced so.
     fixed_point(
