@@ -17,7 +17,7 @@ from planner.errors import error, nearest
 from planner.logical.view import View
 from planner.sql.bind_frame import FrameBinder
 from planner.sql.bind_from import table_alias
-from planner.sql.parameters import Parameters, parameter_items
+from planner.sql.parameters import Parameters, parameter_key
 from planner.sql.statements import parse_statement
 from qengine.catalog import SessionCatalog, path_tuple
 from qengine.dataframe import DataFrame
@@ -113,7 +113,7 @@ class Session:
 
     def _query(self, text: str, dialect: str, parameters: Parameters) -> DataFrame:
         record, settings = Record(), self._settings
-        key = (text, dialect, settings, _identity(parameters))
+        key = (text, dialect, settings, parameter_key(parameters))
         query = self._plans.find(key)
         record.passed("look up")
         if query is not None:
@@ -175,7 +175,8 @@ class Session:
         """Give a table a name for SQL, in place of an earlier one of that name.
 
         `table`: a pyarrow Table, a Polars or pandas DataFrame, any other object with the Arrow stream interface (their rows
-        are taken as they are now), or a DataFrame of this session: a view, which every query that uses it computes anew.
+        are taken as they are now), or a DataFrame of this session: a view, which every query that uses it computes anew, over
+        the tables that its names meant when it was made; of files, as they are by then.
         """
         self._check_open()
         if not isinstance(name, str) or not name:
@@ -247,8 +248,3 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
-
-
-def _identity(parameters: Parameters) -> tuple[tuple[str, type, str], ...]:
-    """What tells apart parameters that are planned apart: 1, 1.0 and True are not the same."""
-    return tuple((str(name), type(value), repr(value)) for name, value in parameter_items(parameters))

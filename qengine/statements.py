@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from planner import dtypes as t
 from planner.errors import error, nearest
-from planner.sql.parameters import Parameters, parameter_items, written
-from planner.sql.parse import parse
+from planner.sql.binder import parse_query
+from planner.sql.parameters import Parameters, parameter_items, parameter_names, written
 from planner.sql.statements import (
     Analyze,
     Deallocate,
@@ -97,7 +97,10 @@ class _Reader:
 
     def prepare(self, part: Part) -> PreparedStatement:
         with part.located():
-            parse(part.text, self.dialect)
+            names = parameter_names(parse_query(part.text, self.dialect))
+            for name in names:
+                if not name.isdigit():
+                    raise error("UNSUPPORTED", what=f"the named parameter ${name} in PREPARE", nearest="; use ? or $1")
         return self.session.prepare(part.said, self.dialect)
 
 

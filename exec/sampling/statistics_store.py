@@ -95,7 +95,7 @@ class StatisticsStore:
     def take(self, table: TableSnapshot) -> TableStatistics:
         """Statistics of a sample that is drawn now, if there is none. Raises QEngineError."""
         found = self.of(table)
-        return found if found is not None else self._draw(table)
+        return found if found is not None else self.keep(table, self._draw(table), replacing=False)
 
     def analyze(self, table: TableSnapshot) -> TableStatistics:
         """Statistics with distinct counts and null shares of all rows, and a sample that is drawn now. Raises QEngineError."""
@@ -104,30 +104,31 @@ class StatisticsStore:
         sampled = self._draw(table)
         parts = row_parts(table)
         if not parts:
-            return sampled
+            return self.keep(table, sampled)
         sketches = [merge(column) for column in zip(*self._workers.sketch(table, parts), strict=True)]
         columns = []
         for found, counted in zip(sampled.columns, sketches, strict=True):
             known = found if found is not None else ColumnDistribution(0.0)
             nulls = counted.nulls / table.rows
             columns.append(replace(known, distinct=counted.distinct, null_share=nulls, counted=counted.exact))
-        statistics = TableStatistics(tuple(columns), sampled.sample)
-        self.keep(table, statistics)
-        return statistics
+        return self.keep(table, TableStatistics(tuple(columns), sampled.sample))
 
-    def keep(self, table: TableSnapshot, statistics: TableStatistics) -> None:
-        """Keep statistics of a table in place of others."""
+    def keep(self, table: TableSnapshot, statistics: TableStatistics, replacing: bool = True) -> TableStatistics:
+        """Keep statistics of a table, in place of others or only if there are none. Returns those that are kept now."""
         key = _key(table)
         sample = statistics.sample
         with self._changed:
+            self._wanted.pop(key, None)
+            self._changed.notify_all()
+            if self._closed or (not replacing and key in self._kept):
+                return self._kept.get(key, statistics)
             self._kept[key] = statistics
             self._kept.move_to_end(key)
             self._bytes[key] = sample.bytes if isinstance(sample, TableSample) else 0
             while len(self._kept) > 1 and sum(self._bytes.values()) > self._limit:
                 oldest, _ = self._kept.popitem(last=False)
                 del self._bytes[oldest]
-            self._wanted.pop(key, None)
-            self._changed.notify_all()
+        return statistics
 
     def wait(self, seconds: float = 10.0) -> bool:
         """Block until nothing waits to be sampled; False if that takes longer."""
@@ -163,7 +164,6 @@ class StatisticsStore:
             sample = TableSample(sample_frame(drawn.data))
             sample.prepare()
             statistics = TableStatistics(columns, sample)
-        self.keep(table, statistics)
         return statistics
 
     # ------------------------------------------------------------------------------------------------------ the thread
@@ -180,7 +180,7 @@ class StatisticsStore:
                     continue
                 key, table = next(iter(self._wanted.items()))
             try:
-                self._draw(table)
+                self.take(table)
             except Exception as problem:
                 # The table's own reading will say what is wrong with it; here it has no statistics.
                 with self._changed:

@@ -62,9 +62,7 @@ def bind(
     context = BindContext(text, catalog, dialect.lower(), allocator or ColumnAllocator())
     context.tables.update(sources or {})
     try:
-        statement = parse(text, dialect)
-        if not isinstance(statement, (exp.Query, exp.Values)):
-            raise _not_a_query(text)
+        statement = parse_query(text, dialect)
         parsed()
         if parameters:
             context.parameters = parameter_values(statement, parameters)
@@ -72,6 +70,14 @@ def bind(
     except RecursionError:
         raise error("TOO_DEEP") from None
     return BoundQuery(bound.plan, bound.names, context.snapshots(), context.allocator, context.tables, not context.asked_time)
+
+
+def parse_query(text: str, dialect: str) -> exp.Expr:
+    """The syntax tree of the only statement in a text. Raises what `parse` raises, and UNSUPPORTED if it is no query."""
+    statement = parse(text, dialect)
+    if not isinstance(statement, (exp.Query, exp.Values)):
+        raise _not_a_query(text)
+    return statement
 
 
 def _not_a_query(text: str) -> QEngineError:

@@ -28,6 +28,15 @@ def parameter_names(statement: exp.Expr) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name)))
 
 
+def parameter_key(given: Parameters) -> tuple[tuple[str, object, object], ...]:
+    """What tells apart parameters that are bound apart: 1, 1.0 and True are not the same, nor are 0.0 and -0.0.
+
+    Raises what `parameter_values` raises for a value.
+    """
+    constants = ((str(name), constant(value)) for name, value in parameter_items(given))
+    return tuple((name, c.dtype, c.value.hex() if isinstance(c.value, float) else c.value) for name, c in constants)
+
+
 def parameter_values(statement: exp.Expr, given: Parameters) -> dict[str, Literal]:
     """The given values as constants, by the names of the statement's parameters.
 

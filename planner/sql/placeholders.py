@@ -86,13 +86,17 @@ def constant(value: Any) -> Literal:
         case bool():
             return TRUE if value else FALSE
         case int():
-            return integer_literal(int(value))
+            try:
+                return integer_literal(int(value))
+            except OverflowError:
+                text = f"an integer of {value.bit_length()} bits"
+                raise error("INVALID_LITERAL", text=text, dtype="number") from None
         case float():
             return Literal(t.DOUBLE, float(value))
         case Decimal():
             return _decimal(value)
         case str():
-            return Literal(t.VARCHAR, str(value))
+            return Literal(t.VARCHAR, _text(value))
         case bytes():
             return Literal(t.BLOB, value)
         case datetime():
@@ -106,6 +110,14 @@ def constant(value: Any) -> Literal:
         case timedelta():
             return Literal(t.INTERVAL, Interval(days=value.days, microseconds=value.seconds * 1_000_000 + value.microseconds))
     raise error("INVALID_LITERAL", text=value, dtype=f"constant (its type is {type(value).__name__})")
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise error("INVALID_LITERAL", text=value.encode(errors="replace").decode(), dtype="VARCHAR") from None
+    return str.__str__(value)
 
 
 def _decimal(value: Decimal) -> Literal:

@@ -161,6 +161,8 @@ _TOKEN = re.compile(
       | (?P<sign>\S)""",
     re.VERBOSE | re.DOTALL,
 )
+_NOTHING = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?\*/)*\Z", re.DOTALL)
+"""What may stand after the end of a statement."""
 _QUERY_WORDS = frozenset(("select", "with", "from", "values", "table", "("))
 _SWITCHES = {"": True, "true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
@@ -204,7 +206,7 @@ class _Tokens:
 
     @property
     def ended(self) -> bool:
-        return self.kind == "" or (self.token == ";" and not self.text[self._at :].strip(" \t\r\n;"))
+        return self.kind == "" or (self.token == ";" and _NOTHING.match(self.text, self._at) is not None)
 
     def word(self) -> str:
         """The token in lower case if it is a word or a sign, else nothing: a quoted keyword is a name."""
@@ -342,10 +344,17 @@ def _execute(tokens: _Tokens) -> Statement:
     name = tokens.part("the name of a prepared query", "word", "quoted")
     if tokens.ended:
         return Execute(name, None)
+    opened = tokens.start
     tokens.need("(")
-    start, end = tokens.start, len(tokens.text.rstrip("; \t\r\n")) - 1
-    if end < start or tokens.text[end] != ")":
-        raise error("SYNTAX", detail="the parenthesis is never closed", position=Position(tokens.text, start - 1, start))
+    start = end = tokens.start
+    depth = 1
+    while depth:
+        if tokens.ended:
+            raise error("SYNTAX", detail="the parenthesis is never closed", position=Position(tokens.text, opened, opened + 1))
+        depth += {"(": 1, ")": -1}.get(tokens.token, 0)
+        end = tokens.start
+        tokens.advance()
+    tokens.end()
     values = tokens.text[start:end]
     return Execute(name, Part(tokens.text, start, end, values, before="SELECT ") if values.strip() else None)
 

@@ -112,3 +112,29 @@ def test_refused(session, text, parameters, code):
 def test_by_place_and_by_name_at_once(session):
     with pytest.raises(QEngineError, match="all by place or all by name"):
         session.prepare("SELECT $1, $a").execute(1, a=2)
+
+
+class Hidden(str):
+    """A text that does not show itself."""
+
+    def __repr__(self):
+        return "***"
+
+
+class Broken(str):
+    def __repr__(self):
+        raise RuntimeError("nothing to show")
+
+
+def test_values_are_told_apart_by_what_they_are_and_not_by_how_they_are_shown(session):
+    for value in (Hidden("a"), Hidden("b"), Broken("c")):
+        assert session.sql("SELECT ? AS v", parameters=[value]).collect().to_pydict() == {"v": [str.__str__(value)]}
+    for value in (0.0, -0.0):
+        assert str(session.sql("SELECT ? AS v", parameters=[value]).collect()["v"][0].as_py()) == str(value)
+
+
+@pytest.mark.parametrize("value", [10**5000, -(10**5000), "\ud800"], ids=["large", "small", "surrogate"])
+def test_values_that_no_constant_has(session, value):
+    with pytest.raises(QEngineError) as raised:
+        session.sql("SELECT ? AS v", parameters=[value])
+    assert raised.value.code == "INVALID_LITERAL"
