@@ -37,7 +37,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     original = planning.plan_physical
     monkeypatch.setattr(
         "qengine.query.plan_physical",
-        lambda root, allocator, options: original(root, allocator, replace(options, least_sort_bytes=1 << 18)),
+        lambda root, allocator, options, **rest: original(root, allocator, replace(options, least_sort_bytes=1 << 18), **rest),
     )
 
 
