@@ -14,6 +14,9 @@ import qengine
 from exec.engine import Engine
 from planner.analysis.cardinality import CardinalityAnalysis
 from planner.logical.nodes import LogicalPlan
+from planner.physical.nodes import PhysicalPlan
+from planner.physical.plan import plan_physical
+from qengine.query import Query
 from tests.cluster.kills import KillOne
 from tpch import answers
 from tpch.engines.qengine import register_tables
@@ -78,6 +81,12 @@ class WrongEstimates(CardinalityAnalysis):
 
 @pytest.fixture
 def wrong(monkeypatch) -> type[WrongEstimates]:
+    """Estimates of the physical planner alone, which takes those of the optimizer otherwise."""
+
+    def physical(query: Query, single: bool = False) -> PhysicalPlan:
+        return plan_physical(query.optimized, query.bound.allocator, query._options(single))
+
+    monkeypatch.setattr(Query, "physical", physical)
     monkeypatch.setattr("planner.physical.plan.CardinalityAnalysis", WrongEstimates)
     return WrongEstimates
 

@@ -34,7 +34,7 @@ PARTS = "(SELECT p_partkey FROM part WHERE p_size = 3)"
         (f"SELECT l_tax FROM lineitem WHERE l_partkey IN {PARTS}", ["l_partkey in p_partkey"]),
         # The preserved side keeps its rows; the other one does not need those without a match.
         (f"SELECT p_partkey, l_tax FROM {PARTS} LEFT JOIN lineitem ON l_partkey = p_partkey", ["l_partkey in p_partkey"]),
-        (f"SELECT 1 FROM {PARTS} p WHERE NOT EXISTS (FROM lineitem WHERE l_partkey = p_partkey AND l_tax * l_discount < p_partkey)", ["l_partkey in p_partkey"]),
+        (f"SELECT 1 FROM {PARTS} p WHERE NOT EXISTS (FROM lineitem WHERE l_partkey = p_partkey AND l_tax * l_discount < p_partkey)", ["l_partkey in p_partkey"]),  # noqa: E501
         (f"SELECT l_partkey, p_partkey FROM lineitem FULL JOIN {PARTS} ON l_partkey = p_partkey", []),
         # NULL finds NULL.
         (f"SELECT l_tax, p_partkey FROM lineitem JOIN {PARTS} ON l_partkey IS NOT DISTINCT FROM p_partkey", []),
