@@ -7,6 +7,7 @@ Errors are one line and exit status 1, where a command has no other.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from tpch.report import command as report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; the exit status is 0 when it did what it should, and every answer was correct."""
+    """Run one subcommand; the exit status is 0 when it did what it should, and every answer of qengine was correct."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: nothing is left behind
     given = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_args(given)
     options.arguments = given

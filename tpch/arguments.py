@@ -12,6 +12,8 @@ from typing import Any
 from tpch.generate import parse_scale_factor
 from tpch.queries import NUMBERS, parse_numbers
 
+MOST_WORKERS = 1024
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -62,6 +64,14 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) == 0:
         raise ValueError(f"expected a number above 0, not {text!r}")
     return int(text)
+
+
+def worker_count(text: str) -> int:
+    """From 1 to 1024. Raises ValueError."""
+    found = positive(text)
+    if found > MOST_WORKERS:
+        raise ValueError(f"expected at most {MOST_WORKERS}, not {text}")
+    return found
 
 
 def memory(text: str) -> int:

@@ -98,7 +98,8 @@ class _Watch:
     def excess(self) -> str | None:
         if self.peak > self.limit:
             return f"the processes took {self.peak >> 20} MiB, more than the limit of {self.limit >> 20} MiB"
-        if process_tree.available_memory() < self.reserve:
+        # To end an engine that holds less would not help a machine that others have filled.
+        if self.peak >= self.reserve and process_tree.available_memory() < self.reserve:
             return f"with {self.peak >> 20} MiB in this engine, the machine had less than {self.reserve >> 20} MiB left"
         return None
 
@@ -169,12 +170,12 @@ class EngineProcess:
             if isinstance(reply, StreamsDone):
                 return
 
-    def settle(self, longest: float = 30.0) -> None:
-        """Wait until the tree does nothing in the background any more: at most 5 % of a core for a fifth of a second."""
+    def settle(self, quiet: float = 0.2, longest: float = 30.0) -> None:
+        """Wait until the tree does nothing in the background any more: hardly a tick of a core for `quiet` seconds."""
         deadline = time.perf_counter() + longest
         before = process_tree.usage(self._process.pid).cpu_seconds
         while self.alive and time.perf_counter() < deadline:
-            time.sleep(0.2)
+            time.sleep(quiet)
             after = process_tree.usage(self._process.pid).cpu_seconds
             if after - before < 0.015:
                 return

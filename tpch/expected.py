@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tpch import answers
 from tpch.engines import SUBJECT
+from tpch.machine import cores
 from tpch.queries import query
 from tpch.results import Verdict
 from tpch.validation import validate
@@ -29,7 +30,7 @@ class Expected:
             else:
                 missing.append((number, seed))
         if missing:
-            with answers.connect(folder, threads) as connection:
+            with answers.connect(folder, min(threads, cores())) as connection:
                 for number, seed in missing:
                     self._answers[number, seed] = answers.make(connection, query(number, scale_factor, seed))
 

@@ -89,7 +89,9 @@ def parse_numbers(text: str) -> tuple[int, ...]:
         if match is None:
             raise ValueError(f"queries are given as 1,3,18 or 1-6, not as {text!r}")
         first, last = int(match[1]), int(match[2] or match[1])
-        if first > last or first not in NUMBERS or last not in NUMBERS:
+        if first > last:
+            raise ValueError(f"a range of queries begins with the smaller number, unlike {part.strip()}")
+        if first not in NUMBERS or last not in NUMBERS:
             raise ValueError(f"there is no query {part.strip()}: TPC-H has queries 1 to 22")
         numbers.extend(range(first, last + 1))
     return tuple(dict.fromkeys(numbers))

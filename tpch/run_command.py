@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tpch.arguments import add_data, add_queries, argument, count, memory, positive
+from tpch.arguments import add_data, add_queries, argument, count, memory, positive, worker_count
 from tpch.engines import ADAPTERS, SUBJECT, VARIANTS, parse_engines
 from tpch.errors import TpchError
 from tpch.report.figures import Figures, figures_of
@@ -81,7 +81,7 @@ def _add_common(parser: argparse.ArgumentParser, default: str) -> None:
     )
     parser.add_argument(
         "--workers",
-        type=argument(positive),
+        type=argument(worker_count),
         metavar="N",
         help="worker processes of qengine, threads of every other engine (default: one per core)",
     )

@@ -6,7 +6,8 @@ so that a machine that slows down slows all alike. Every engine has a process of
 answer that is wrong or too much memory is the verdict of a run, after which the engine is opened again. After a timeout, an
 error or too much memory a query is not run again by that engine in that mode: its further runs have the same verdict.
 
-    cold     a new process for each run; the query is the first thing it does. The files are in the page cache, unless evicted
+    cold     a new process for each run, which is left alone until it is ready; the query is the first thing that it does. The
+             files are in the page cache, unless evicted
     hot      one process; `warm` untimed runs of each query, then the tree is left alone until it has nothing to do any more
     memory   as hot, after loading
 
@@ -20,6 +21,7 @@ the last one has ended.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -222,6 +224,7 @@ class _Benchmark:
     def _cold_runs(self, group: Sequence[_Participant]) -> Iterator[Run]:
         for number, asked, participant in self._turns(Mode.COLD, group):
             self._display.start(participant.name, Mode.COLD, asked)
+            participant.make_ready()
             if self._options.evict:
                 machine.evict_page_cache(self._files)
             run = self._finished(participant, self._statement(asked), number)
@@ -368,10 +371,16 @@ class _Participant:
         try:
             self._open()
         except EngineFailure as problem:
-            self.reason = problem.detail
+            said = problem.verdict in (Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT)
+            self.reason = f"{problem.verdict}: {problem.detail}" if said else problem.detail
         if self.settings.mode is Mode.COLD:
             self.end()
             self._startups.clear()
+
+    def make_ready(self) -> None:
+        """Open the engine and wait until what it starts in the background is there. A failure is that of the query after it."""
+        with contextlib.suppress(EngineFailure):
+            self._open().settle(quiet=0.05)
 
     def execute(self, statement: Statement) -> tuple[Executed, Measured] | EngineFailure:
         """Run one query in the open process or in a new one. After a failure the query is given up."""

@@ -54,7 +54,8 @@ def _mode_lines(mode: ModeFigures, subject: EngineFigures, queries: int) -> Iter
     for place, query in enumerate(subject.queries):
         medians = [_seconds(engine.queries[place].median) for engine in mode.engines]
         ratio = [_ratio(query.ratio)] if has_peers else []
-        rows.append([f"Q{query.query}", *medians, *ratio, "-" if query.rows is None else str(query.rows), _verdict(query)])
+        verdicts = "; ".join((_verdict(query), *_wrong_peers(mode, subject, place)))
+        rows.append([f"Q{query.query}", *medians, *ratio, "-" if query.rows is None else str(query.rows), verdicts])
     totals = [_seconds(engine.common_total) for engine in mode.engines]
     note = "" if len(mode.common) == queries else f"of {total_of(mode, queries)}"
     foot = [["total", *totals, *([_ratio(subject.total_ratio)] if has_peers else []), "", note]]
@@ -89,6 +90,14 @@ def _wrong(engine: EngineFigures) -> Sequence[str]:
     if engine.reason:
         return [f"{engine.name}: {Verdict.UNAVAILABLE}: {engine.reason}"]
     return [f"{engine.name} Q{query.query}: {_verdict(query)}" for query in engine.queries if query.detail]
+
+
+def _wrong_peers(mode: ModeFigures, subject: EngineFigures, place: int) -> Iterator[str]:
+    """What was wrong with one query in the other engines that took part."""
+    for engine in mode.engines:
+        verdict = engine.queries[place].verdict
+        if engine is not subject and not engine.reason and verdict not in (None, Verdict.CORRECT):
+            yield f"{engine.name}: {formats.verdict(engine.queries[place])}"
 
 
 def _verdict(query: QueryFigures) -> str:

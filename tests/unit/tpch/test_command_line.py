@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tpch import __main__ as command_line
+from tpch.arguments import worker_count
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,9 @@ def test_generate_and_answers_by_command(small_data: Path, tmp_path: Path, capsy
     arguments = ["answers", "--sf", "0.01", "--dir", str(small_data), "--queries", "1,6", "--out", str(out)]
     assert command_line.main(arguments) == 0
     assert sorted(path.name for path in out.iterdir()) == ["q01.csv", "q06.csv"]
+
+
+def test_a_number_of_workers_that_no_machine_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="at most 1024, not 1000000"):
+        worker_count("1000000")
+    assert worker_count("1024") == 1024

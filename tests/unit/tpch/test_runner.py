@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.tpch.fake_engine import SLOW_SECONDS
-from tpch import answers, runner
+from tpch import answers, process_tree, runner
+from tpch.engine_client import EngineProcess
 from tpch.engines import Entry
 from tpch.errors import TpchError
 from tpch.generate import generate
@@ -184,6 +185,20 @@ def test_memory_is_guarded(benchmark: Benchmark) -> None:
     assert "more than the limit of 400 MiB" in result.runs[1].detail
     assert result.runs[1].memory is not None and 400 << 20 < result.runs[1].memory < 800 << 20
     assert result.memory_limit == 400 << 20
+
+
+def test_who_holds_little_is_not_to_blame_for_a_full_machine(benchmark: Benchmark, monkeypatch: Any) -> None:
+    monkeypatch.setattr(process_tree, "available_memory", lambda: 0)
+    result, _, _ = benchmark({"qengine": {"3": "slow", "6": "eat"}}, numbers=(1, 3, 6), memory_limit=16 << 30)
+    assert [str(run.verdict) for run in result.runs] == ["correct", "correct", "out of memory"]
+
+
+def test_a_cold_engine_is_left_alone_until_it_is_ready(benchmark: Benchmark, monkeypatch: Any) -> None:
+    waits = []
+    settle = EngineProcess.settle
+    monkeypatch.setattr(EngineProcess, "settle", lambda self, **how: (waits.append(how), settle(self, **how)))
+    benchmark({}, modes=(Mode.COLD,), numbers=(1, 6), runs=2)
+    assert waits == [{"quiet": 0.05}] * 4
 
 
 def test_an_engine_that_is_not_there_has_its_rows(benchmark: Benchmark) -> None:

@@ -45,6 +45,7 @@ def test_what_is_not_correct_has_no_time_and_is_not_in_the_totals() -> None:
     rows = rows_of(text)
     assert rows["Q4"][1] == "-" and "wrong:" in rows["Q4"]
     assert rows["Q6"][2:4] == ["-", "-"]
+    assert "correct; duckdb: timeout" in text  # a peer that is wrong is said in the row
     assert rows["total"][1] == f"{result.median('qengine', Mode.HOT, 1):.3f}"
     assert "of the 1 query that all engines compared here answered" in text
     assert "chdb: chdb is not installed" in text
