@@ -10,6 +10,7 @@
     nodes        the operators
     encodings    the physical form of each column on an edge
     prune_row_groups, inline   what a scan may leave out; whether a plan may run inside of the driver
+    stage_outputs     what finished stages have written, as leaves of a new plan (`planner.adaptive`)
     runtime_filters   scans that drop rows which find no match in a join above
     value_numbers, widen, reuse_exchanges   which plans give the same rows; inputs of exchanges that are computed once for all
     cut_stages   the stage graph (`cut_stages`)
