@@ -7,6 +7,7 @@
     like             LIKE patterns to the cheapest test that decides them
     letter_case      upper and lower case, character by character
     key_filter       which values may be among a set of integers
+    limits           whether integers keep within limits
     range_queries    a function of the values from one row to another, for many ranges of rows
     failure          how a kernel's error gets through Polars
 

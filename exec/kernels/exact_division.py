@@ -10,6 +10,7 @@ import polars as pl
 
 from exec.kernels.aligned import aligned
 from exec.kernels.failure import failure
+from exec.kernels.limits import lies_outside
 from planner.analysis.intervals import divide_rounding
 from planner.dtypes import DType, value_range
 
@@ -42,8 +43,7 @@ def divide_decimals(numerator: pl.Series, denominator: pl.Series, exponent: int,
     two = pl.lit(2, dtype=pl.Int128)
     rounded = (two * one * pl.col("r") + pl.col("d")) // (two * pl.col("d"))
     result = whole.select((pl.col("q") * one + rounded) * pl.col("sign")).to_series()
-    least, greatest = result.min(), result.max()
-    if least is not None and (least < low or greatest > high):  # type: ignore[operator]
+    if lies_outside(result, low, high):
         raise failure("OVERFLOW", dtype=dtype)
     return result.alias(numerator.name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from exec.kernels.failure import failure
+from exec.kernels.limits import lies_outside
 from exec.lower.column_types import DECIMAL38, polars_type, tier_type
 from planner.analysis.intervals import Bounds, Interval, clip, type_interval
 from planner.dtypes import DecimalType, DType
@@ -75,8 +76,7 @@ def checked(expr: pl.Expr, limit: Interval, dtype: DType, tier: Encoding) -> pl.
     low, high = limit.low, limit.high
 
     def check(values: pl.Series) -> pl.Series:
-        least, greatest = values.min(), values.max()
-        if least is not None and (least < low or greatest > high):  # type: ignore[operator]
+        if lies_outside(values, low, high):
             raise failure("OVERFLOW", dtype=dtype)
         return values
 

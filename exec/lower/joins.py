@@ -159,7 +159,7 @@ class _Join:
 
         def check(rows: pl.DataFrame) -> pl.DataFrame:
             most = rows[_COUNT].max()
-            if most is not None and most > 1:  # type: ignore[operator]
+            if isinstance(most, int) and most > 1:
                 raise failure("SCALAR_SUBQUERY_ROWS")
             return rows
 

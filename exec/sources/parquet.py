@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from exec.kernels.failure import failure
+from exec.kernels.limits import lies_outside
 from exec.lower.column_types import polars_type
 from exec.lower.exact import column_encoding, convert
 from exec.lower.expressions import Lowering, exact_constant
@@ -274,8 +275,7 @@ def _checker(checks: list[_Check], path: str) -> Callable[[pl.DataFrame], pl.Dat
             values = rows.get_column(item.column).to_physical()
             if item.never_null and values.null_count():
                 raise failure("STATISTICS_VIOLATED", column=item.field, path=path)
-            least, greatest = values.min(), values.max()
-            if least is not None and (least < item.low or greatest > item.high):  # type: ignore[operator]
+            if lies_outside(values, item.low, item.high):
                 if item.claimed:
                     raise failure("STATISTICS_VIOLATED", column=item.field, path=path)
                 detail = f"column {item.field!r} has a value with more digits than its type"
