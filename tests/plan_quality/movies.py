@@ -17,9 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from tests.plan_quality.workloads import DATA
+from tests.plan_quality.workloads import kept_tables
 
 VERSION = 1
 """Of the data: another number is another folder."""
@@ -58,14 +57,7 @@ _STEMS = (
 
 def movie_tables() -> dict[str, Path]:
     """The files of all tables, generated if they are not there."""
-    folder = DATA / "plan_quality" / f"movies-{VERSION}"
-    if not folder.is_dir():
-        partial = folder.with_suffix(".partial")
-        partial.mkdir(parents=True, exist_ok=True)
-        for name, table in generate().items():
-            pq.write_table(table, partial / f"{name}.parquet", row_group_size=1 << 17)
-        partial.rename(folder)
-    return {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+    return kept_tables(f"movies-{VERSION}", generate)
 
 
 def generate(seed: int = 11) -> dict[str, pa.Table]:

@@ -11,6 +11,7 @@ import pytest
 
 from exec.engine import Engine
 from exec.lower.evaluate import ConstantEvaluator
+from planner.catalog import TableSnapshot
 from planner.optimizer import optimize
 from planner.physical.context import PhysicalOptions
 from planner.physical.plan import plan_physical
@@ -34,7 +35,8 @@ def crossing(text: str, catalog: Catalog) -> list[str]:
     plan = optimize(bind(text, catalog, allocator=allocator).plan, OptimizerContext(allocator, ConstantEvaluator()))
     lineitem = catalog.table("lineitem")
     physical = plan_physical(plan, allocator, PhysicalOptions(workers=2))
-    exchanges = hash_exchanges_of(physical, "lineitem", SHARE * lineitem.rows)  # type: ignore[union-attr]
+    assert isinstance(lineitem, TableSnapshot)
+    exchanges = hash_exchanges_of(physical, "lineitem", SHARE * lineitem.rows)
     return [f"{one.partitioning}: {one.estimated_rows} rows" for one in exchanges]
 
 

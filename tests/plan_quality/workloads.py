@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tpch.generate import TABLES, table_files
 from tpch.queries import NUMBERS, query
@@ -15,6 +18,18 @@ if TYPE_CHECKING:
     from tests.plan_quality.movie_queries import JoinQuery
 
 DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+def kept_tables(name: str, generate: Callable[[], Mapping[str, pa.Table]]) -> dict[str, Path]:
+    """The files of generated tables, kept under a name that says of which version they are."""
+    folder = DATA / "plan_quality" / name
+    if not folder.is_dir():
+        partial = folder.with_suffix(".partial")
+        partial.mkdir(parents=True, exist_ok=True)
+        for table_name, table in generate().items():
+            pq.write_table(table, partial / f"{table_name}.parquet", row_group_size=1 << 17)
+        partial.rename(folder)
+    return {path.stem: path for path in sorted(folder.glob("*.parquet"))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class TestPlaces:
         assert sample_places(snapshot("t", [], 0)) == ()
 
 
-def described(values: Sequence[Any], rows: int | None = None, runs: int = 8) -> ColumnDistribution:
+def described(values: Sequence[Any] | pl.Series, rows: int | None = None, runs: int = 8) -> ColumnDistribution:
     series = pl.Series("c0", values)
     lengths = [len(values) // runs] * (runs - 1)
     return distribution(series, [*lengths, len(values) - sum(lengths)], rows or len(values))
@@ -159,7 +159,7 @@ class TestDistributions:
 
     @pytest.mark.parametrize("values", [[7] * 80, [None] * 80, [*[1] * 79, None], [float("nan")] * 80])
     def test_constant(self, values: list[Any]) -> None:
-        found = described(pl.Series(values, dtype=pl.Float64 if isinstance(values[0], float) else pl.Int64), rows=10_000)  # type: ignore[arg-type]
+        found = described(pl.Series(values, dtype=pl.Float64 if isinstance(values[0], float) else pl.Int64), rows=10_000)
         assert not found.clustered
         assert found.distinct <= 1
 

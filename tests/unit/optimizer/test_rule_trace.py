@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from planner.explain import logical_text
 from planner.optimizer import optimize
 from planner.rule import OptimizerContext
@@ -9,10 +11,10 @@ from planner.rule_trace import RuleTrace
 from tests.plans import SMALL_CATALOG, bound
 
 
-def traced(sql: str, **options: object) -> tuple[RuleTrace, OptimizerContext]:
+def traced(sql: str, **options: Any) -> tuple[RuleTrace, OptimizerContext]:
     plan, allocator = bound(sql, SMALL_CATALOG)
     trace = RuleTrace()
-    context = OptimizerContext(allocator, trace=trace, **options)  # type: ignore[arg-type]
+    context = OptimizerContext(allocator, trace=trace, **options)
     optimize(plan, context)
     return trace, context
 

@@ -90,7 +90,8 @@ def test_what_is_not_moved_lies_as_required(sql: str) -> None:
     """An input is below an exchange exactly if its placement says so."""
     for kind in (JoinExec, AggregateExec):
         for node in nodes(planned(sql), kind):
-            placements = node.placements  # type: ignore[attr-defined]
+            assert isinstance(node, (JoinExec, AggregateExec))
+            placements = node.placements
             if not placements:
                 assert isinstance(node, AggregateExec) and node.mode == "partial"
                 continue
